@@ -1,0 +1,200 @@
+// Package model is the contract between the native harness and whoever answers
+// its requests: a provider, a rehearsal, a recording.
+//
+// Four nouns. A Model answers. A Request is what is sent, kept as the bytes
+// that are sent, so that a resumed session sends the same prefix again. A Reply
+// is what came back, its blocks byte for byte as received. Info is what is
+// known of a model by its name: window, largest output, prices.
+//
+// The wire form is that of Anthropic's Messages API; another provider's adapter
+// translates at its own border.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Model answers requests. Implementations are safe for concurrent use.
+type Model interface {
+	// Stream sends the request and returns once the reply begins. An error
+	// is an *Error when the provider answered, else what the transport said.
+	// Cancelling ctx ends the stream at any time.
+	Stream(ctx context.Context, req Request) (Stream, error)
+	// Info tells what is known of the model called name; ErrUnknownModel when
+	// nothing is. It may ask the provider, and answers from memory afterwards.
+	Info(ctx context.Context, name string) (Info, error)
+}
+
+// Stream is one reply while it arrives. It belongs to one goroutine, which must
+// Close it; Close may be called twice.
+type Stream interface {
+	// Recv returns the next piece. After a complete reply it returns io.EOF. Any
+	// other error means the reply is broken: Reply then holds the blocks that
+	// were complete, and Complete is false.
+	Recv() (Delta, error)
+	// Reply is what has arrived so far; after io.EOF the whole. The caller owns it.
+	Reply() Reply
+	Close() error
+}
+
+// Delta is a piece of a reply, for showing it while it arrives. History is made
+// from Reply alone.
+type Delta struct {
+	Kind  DeltaKind
+	Index int    // which block of the reply
+	Text  string // the piece of text or thinking; for ToolStart the tool's name
+}
+
+// DeltaKind says what a Delta carries.
+type DeltaKind string
+
+// The kinds of pieces.
+const (
+	TextDelta     DeltaKind = "text"
+	ThinkingDelta DeltaKind = "thinking"
+	ToolStart     DeltaKind = "tool"
+	BlockDone     DeltaKind = "done" // block Index of Reply is complete
+)
+
+// Request is one request of the Messages API, in the pieces that the caller
+// renders. Raw pieces are sent as they are, in this order of fields.
+type Request struct {
+	Model     string
+	MaxTokens int
+	System    []json.RawMessage // content blocks
+	Tools     []json.RawMessage // tool definitions
+	Messages  []Message
+	// Extra holds further top-level fields (thinking, output_config, …), sent in
+	// the order of their names.
+	Extra map[string]json.RawMessage
+
+	Meta Meta // never sent
+}
+
+// Message is one message of a request.
+type Message struct {
+	Role    string // "user" or "assistant"
+	Content []json.RawMessage
+}
+
+// Meta says who asks; for rehearsals, recordings and traces.
+type Meta struct {
+	Step    string
+	Role    string // the agent's name
+	Session string
+	Agent   string // the subagent's id, empty on the main thread
+	Turn    int    // from 1: the number of assistant messages in the transcript + 1
+}
+
+// Reply is the model's answer.
+type Reply struct {
+	ID        string
+	Model     string
+	RequestID string
+	// Content holds the complete blocks, each as JSON equal in every string (text,
+	// thinking, signature, tool input) to what was received.
+	Content    []json.RawMessage
+	StopReason string // end_turn, tool_use, max_tokens, pause_turn, refusal, model_context_window_exceeded, …
+	Usage      Usage
+	Complete   bool // the provider said that the message ended, and why
+}
+
+// Usage counts tokens by kind. The kinds do not overlap: the context a request
+// had is Input + CacheRead + CacheWrite.
+type Usage struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+	// CacheWrite1h is the part of CacheWrite that is kept for an hour.
+	CacheWrite1h int64 `json:"cache_write_1h,omitempty"`
+}
+
+// Add returns the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input:        u.Input + v.Input,
+		Output:       u.Output + v.Output,
+		CacheRead:    u.CacheRead + v.CacheRead,
+		CacheWrite:   u.CacheWrite + v.CacheWrite,
+		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h,
+	}
+}
+
+// Context is the number of tokens the model saw: all input, cached or not.
+func (u Usage) Context() int64 { return u.Input + u.CacheRead + u.CacheWrite }
+
+// Price is what a million tokens of each kind cost, in US dollars.
+type Price struct {
+	Input        float64
+	Output       float64
+	CacheRead    float64
+	CacheWrite   float64 // kept for five minutes
+	CacheWrite1h float64
+}
+
+// Cost is the price of u in US dollars.
+func (p Price) Cost(u Usage) float64 {
+	short := u.CacheWrite - u.CacheWrite1h
+	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*p.CacheRead +
+		float64(short)*p.CacheWrite + float64(u.CacheWrite1h)*p.CacheWrite1h) / 1e6
+}
+
+// Info is what is known of a model.
+type Info struct {
+	Name      string
+	Window    int64  // tokens of context; 0 = not known
+	MaxOutput int    // tokens of one reply; 0 = not known
+	Price     *Price // nil = not known, which is not free
+}
+
+// ErrUnknownModel is returned by Info for a name nobody knows.
+var ErrUnknownModel = errors.New("unknown model")
+
+// Errors of a reply that broke off. Both count as transient.
+var (
+	// ErrCut: the stream ended before the message did.
+	ErrCut = fmt.Errorf("the reply was cut off before its end: %w", io.ErrUnexpectedEOF)
+	// ErrStalled: nothing arrived for the idle time.
+	ErrStalled = fmt.Errorf("the reply stalled: %w", os.ErrDeadlineExceeded)
+)
+
+// Error is an answer of the provider that is not a reply. Its text never holds a
+// secret.
+type Error struct {
+	Status    int    // HTTP status; 0 when the error came inside a stream
+	Type      string // the API's error type, such as overloaded_error
+	Message   string
+	Retry     time.Duration // the server's retry-after; 0 = none given
+	RequestID string
+}
+
+// Error tells status, type and message.
+func (e *Error) Error() string {
+	text := e.Message
+	if e.Type != "" {
+		text = e.Type + ": " + text
+	}
+	if e.Status != 0 {
+		text = fmt.Sprintf("HTTP %d: %s", e.Status, text)
+	}
+	if e.RequestID != "" {
+		text += " (request " + e.RequestID + ")"
+	}
+	return text
+}
+
+// StatusCode, ErrorType and RetryAfter let package failure classify the error.
+func (e *Error) StatusCode() int { return e.Status }
+
+// ErrorType is the API's own word for what went wrong.
+func (e *Error) ErrorType() string { return e.Type }
+
+// RetryAfter is how long the server asked to wait.
+func (e *Error) RetryAfter() time.Duration { return e.Retry }

@@ -1,0 +1,191 @@
+// Package harness is the contract of what turns a prompt into model turns and
+// tool calls. A Harness runs a Turn to its Outcome; the Turn carries an Agent, a
+// compiled spec. There are two: native, a loop of our own on the Messages API,
+// and claudecode, which drives the Claude Code CLI. The contract fits both a loop
+// that runs tools itself and a program that runs them and asks before and after.
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/guard"
+	"github.com/flowerlua/flower/engine/model"
+	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// Harness runs turns. It is safe for concurrent use; everything between start
+// and outcome belongs to one call of Run.
+type Harness interface {
+	// Name is "native" or "claude": what manifests and messages call it.
+	Name() string
+	// Run sends the prompt and works until the model ends its turn or a limit
+	// does. The Outcome is filled as far as it goes also when there is an error:
+	// its session id, accounts and text are real. An error is a failed attempt
+	// (package failure says which class); a Stop other than EndTurn is not an
+	// error. When Run returns nothing it started is running any more.
+	Run(ctx context.Context, t Turn) (Outcome, error)
+	// Prices reports whether the cost of using the named model (empty: the
+	// default one) is known. Without, a budget cannot be held.
+	Prices(ctx context.Context, model string) bool
+}
+
+// Turn is one order to a harness.
+type Turn struct {
+	Agent   Agent
+	Prompt  string
+	Session Session
+
+	Store   transcript.Store
+	Project string // the first part of every key in the store
+	View    transcript.Policy
+
+	// Guards hold for the main thread and every subagent.
+	Guards guard.Chain
+	// HostTools are tools of the program that embeds us: ask and inbox, Go and
+	// Lua functions. They are offered when the agent's allowed tools name them.
+	HostTools []tool.Tool
+	Limits    Limits
+
+	// OnSession is told the session's id as soon as it is known, once for each
+	// id; nil tells nobody. Called on the goroutine of Run.
+	OnSession func(id string)
+	// Interrupt brings a person's words; the turn then ends at the next message
+	// boundary with Stop Interrupted. nil never interrupts.
+	Interrupt <-chan string
+	// Sink takes the turn's events; nil drops them.
+	Sink event.Sink
+
+	Run  string // the run's id, for events
+	Step string // the step's label, for events and requests
+}
+
+// Session says where a turn goes on. The zero Session is a new one.
+type Session struct {
+	Resume string // the session to continue
+	Fork   bool   // continue in a copy, which gets an id of its own
+	At     string // uuid of the message to go back to; with Fork the copy ends there
+}
+
+// Check reports a Fork or At without a session to apply it to.
+func (s Session) Check() error {
+	switch {
+	case s.Resume == "" && s.Fork:
+		return fmt.Errorf("fork needs a session to resume")
+	case s.Resume == "" && s.At != "":
+		return fmt.Errorf("resume_at needs a session to resume")
+	}
+	return nil
+}
+
+// Limits bound a turn. Zero means no limit.
+type Limits struct {
+	Turns       int     // model turns of the main thread
+	USD         float64 // hard: checked before each request, subagents included
+	SpentUSD    float64 // what counts against USD already (earlier attempts)
+	ContextLine int64   // tokens; the main thread stops there with ContextFull
+}
+
+// Agent is a compiled spec: who works, with what.
+type Agent struct {
+	Name         string
+	Instructions string // behind the harness's own system prompt
+	Index        string // the workbench block, the last of the system prompt; may be empty
+	Workspace    string // absolute; the working directory
+	AddDirs      []string
+
+	// AllowedTools is all the main thread may call. DisallowedTools bars subagents
+	// too.
+	AllowedTools    []string
+	DisallowedTools []string
+	Model           string // empty: the harness's default
+	Effort          string // empty: the provider's default
+	PermissionMode  PermissionMode
+	Env             map[string]string
+	Workers         map[string]Worker
+}
+
+// Offers reports whether the main thread may call the named tool.
+func (a Agent) Offers(name string) bool {
+	return slices.Contains(a.AllowedTools, name) && !slices.Contains(a.DisallowedTools, name)
+}
+
+// Worker is a subagent that an agent can dispatch.
+type Worker struct {
+	Description    string
+	Prompt         string
+	Tools          []string
+	Model          string
+	PermissionMode PermissionMode
+	Isolate        bool
+}
+
+// PermissionMode is what an agent may do without being asked.
+type PermissionMode string
+
+// The permission modes; empty means Default.
+const (
+	Default           PermissionMode = "default"
+	AcceptEdits       PermissionMode = "acceptEdits"
+	Plan              PermissionMode = "plan"
+	BypassPermissions PermissionMode = "bypassPermissions"
+)
+
+// Stop says why a turn ended.
+type Stop string
+
+// The ways a turn ends.
+const (
+	EndTurn        Stop = "end_turn"        // the model had nothing more to do
+	MaxTurns       Stop = "max_turns"       // Limits.Turns
+	Budget         Stop = "budget"          // Limits.USD
+	Refusal        Stop = "refusal"         // the model declined
+	Empty          Stop = "empty_answer"    // twice no text and no call
+	MaxTokens      Stop = "max_tokens"      // the answer did not fit, twice
+	WindowExceeded Stop = "window_exceeded" // the provider says the context is full
+	ContextFull    Stop = "context_full"    // Limits.ContextLine
+	Interrupted    Stop = "interrupted"     // Turn.Interrupt
+	Stuck          Stop = "stuck"           // the same calls over and over; Detail names them
+	Failed         Stop = "failed"          // Run returned an error
+)
+
+// Outcome is what a turn came to.
+type Outcome struct {
+	SessionID string
+	Stop      Stop
+	Detail    string // of a Stop that is not EndTurn: one sentence for a person
+	Words     string // of Interrupted: what the person said
+
+	Text        string // the main thread's prose, blocks joined by an empty line
+	LastMessage string // the last assistant message's prose
+
+	Usage   Usage
+	CostUSD *float64 // nil: no price is known
+	Turns   int      // model turns of the main thread
+	Context int64    // tokens the main thread saw in its last request
+}
+
+// Usage counts tokens and calls of the main thread and of subagents apart.
+type Usage struct {
+	Main Account `json:"main"`
+	Sub  Account `json:"sub"`
+}
+
+// Account is what one side used.
+type Account struct {
+	Tokens     model.Usage `json:"tokens"`
+	Turns      int         `json:"turns"`
+	ToolCalls  int         `json:"tool_calls"`
+	Dispatches int         `json:"dispatches"`
+}
+
+// Add returns the sum of both.
+func (a Account) Add(b Account) Account {
+	return Account{a.Tokens.Add(b.Tokens), a.Turns + b.Turns, a.ToolCalls + b.ToolCalls, a.Dispatches + b.Dispatches}
+}
+
+// Add returns the sum of both.
+func (u Usage) Add(v Usage) Usage { return Usage{u.Main.Add(v.Main), u.Sub.Add(v.Sub)} }

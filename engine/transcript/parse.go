@@ -42,7 +42,7 @@ func Parse(raw []byte) (Entry, error) {
 	}
 	h := Header{UUID: w.UUID, Parent: w.ParentUUID, Type: w.Type, Subtype: w.Subtype, Size: len(raw)}
 	if t, err := time.Parse(time.RFC3339Nano, w.Timestamp); err == nil {
-		h.Time = t
+		h.Time = t.UTC()
 	}
 	h.mark(w.IsMeta, Meta)
 	h.mark(w.IsAPIError, APIError)

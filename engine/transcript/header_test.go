@@ -1,0 +1,92 @@
+package transcript_test
+
+import (
+	"encoding/binary"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+func headers() map[string]transcript.Header {
+	return map[string]transcript.Header{
+		"zero": {},
+		"full": {
+			UUID: "8c6f5b1e-0000-4000-8000-000000000001", Parent: "8c6f5b1e-0000-4000-8000-000000000000",
+			Type: "assistant", Subtype: "x", Role: "assistant",
+			Time:     time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC),
+			Flags:    transcript.Meta | transcript.ErrorResult,
+			ToolUses: []string{"toolu_1", "", "toolu_2"}, ToolResults: []string{"toolu_0"}, Size: 1 << 40,
+		},
+		"before 1970, all flags": {Time: time.Unix(-5, 999_999_999).UTC(), Flags: math.MaxUint16},
+		"not utf-8":              {UUID: "\xff\x00", Type: strings.Repeat("ü", 1000)},
+	}
+}
+
+func TestHeader_survives_its_binary_form(t *testing.T) {
+	for name, want := range headers() {
+		data, err := want.MarshalBinary()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := transcript.Header{UUID: "left over", ToolUses: []string{"left over"}}
+		if err := got.UnmarshalBinary(data); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestHeader_keeps_the_instant_of_another_zone(t *testing.T) {
+	h := transcript.Header{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("x", 7200))}
+	data, _ := h.MarshalBinary()
+	var got transcript.Header
+	if err := got.UnmarshalBinary(data); err != nil || !got.Time.Equal(h.Time) || got.Time.Location() != time.UTC {
+		t.Errorf("got %v, %v", got.Time, err)
+	}
+}
+
+func TestHeader_decoding_refuses_damage_and_leaves_the_header_alone(t *testing.T) {
+	full := headers()["full"]
+	data, _ := full.MarshalBinary()
+	var damaged [][]byte
+	for n := range data {
+		damaged = append(damaged, data[:n])
+	}
+	newer := append([]byte{2}, data[1:]...)
+	manyTexts := binary.AppendUvarint([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0}, math.MaxUint64)
+	damaged = append(damaged, newer, append(data[:len(data):len(data)], 0), manyTexts)
+	for _, d := range damaged {
+		h := full
+		if err := h.UnmarshalBinary(d); err == nil {
+			t.Errorf("%x was taken for a header", d)
+		} else if !reflect.DeepEqual(h, full) {
+			t.Errorf("%x changed the header", d)
+		}
+	}
+}
+
+func FuzzHeader_decoding(f *testing.F) {
+	for _, h := range headers() {
+		data, _ := h.MarshalBinary()
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var h, again transcript.Header
+		if h.UnmarshalBinary(data) != nil {
+			return
+		}
+		out, err := h.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.UnmarshalBinary(out); err != nil || !reflect.DeepEqual(h, again) {
+			t.Fatalf("%+v came back as %+v: %v", h, again, err)
+		}
+	})
+}

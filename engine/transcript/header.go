@@ -26,7 +26,7 @@ func (h Header) AppendBinary(b []byte) ([]byte, error) {
 		b = binary.AppendVarint(b, h.Time.Unix())
 		b = binary.AppendUvarint(b, uint64(h.Time.Nanosecond()))
 	}
-	for _, s := range [...]string{h.UUID, h.Parent, h.Type, h.Subtype, h.Role} {
+	for _, s := range [...]string{h.UUID, h.Parent, h.Type, h.Subtype, h.Role, h.MessageID} {
 		b = appendText(b, s)
 	}
 	b = appendTexts(b, h.ToolUses)
@@ -53,7 +53,7 @@ func (h *Header) UnmarshalBinary(data []byte) error {
 	if d.uint(1) == 1 {
 		n.Time = time.Unix(d.int(), int64(d.uint(1e9-1))).UTC()
 	}
-	for _, s := range [...]*string{&n.UUID, &n.Parent, &n.Type, &n.Subtype, &n.Role} {
+	for _, s := range [...]*string{&n.UUID, &n.Parent, &n.Type, &n.Subtype, &n.Role, &n.MessageID} {
 		*s = d.string()
 	}
 	n.ToolUses = d.strings()

@@ -16,7 +16,7 @@ func headers() map[string]transcript.Header {
 		"zero": {},
 		"full": {
 			UUID: "8c6f5b1e-0000-4000-8000-000000000001", Parent: "8c6f5b1e-0000-4000-8000-000000000000",
-			Type: "assistant", Subtype: "x", Role: "assistant",
+			Type: "assistant", Subtype: "x", Role: "assistant", MessageID: "msg_1",
 			Time:     time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC),
 			Flags:    transcript.Meta | transcript.ErrorResult,
 			ToolUses: []string{"toolu_1", "", "toolu_2"}, ToolResults: []string{"toolu_0"}, Size: 1 << 40,
@@ -59,7 +59,7 @@ func TestHeader_decoding_refuses_damage_and_leaves_the_header_alone(t *testing.T
 		damaged = append(damaged, data[:n])
 	}
 	newer := append([]byte{2}, data[1:]...)
-	manyTexts := binary.AppendUvarint([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0}, math.MaxUint64)
+	manyTexts := binary.AppendUvarint([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, math.MaxUint64)
 	damaged = append(damaged, newer, append(data[:len(data):len(data)], 0), manyTexts)
 	for _, d := range damaged {
 		h := full

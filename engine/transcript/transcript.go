@@ -55,13 +55,14 @@ type Entry struct {
 
 // Header is what stands beside an entry's bytes. Parse derives it from them.
 type Header struct {
-	UUID    string
-	Parent  string    // parentUuid, empty when null or absent
-	Type    string    // user, assistant, system, summary, …
-	Subtype string    // of system entries: compact_boundary, flower_prefix, …
-	Role    string    // message.role
-	Time    time.Time // zero when absent or not a time
-	Flags   Flags
+	UUID      string
+	Parent    string    // parentUuid, empty when null or absent
+	Type      string    // user, assistant, system, summary, …
+	Subtype   string    // of system entries: compact_boundary, flower_prefix, …
+	Role      string    // message.role
+	MessageID string    // message.id: the entries of one reply of the model share it
+	Time      time.Time // zero when absent or not a time
+	Flags     Flags
 	// ToolUses and ToolResults are the tool_use ids that the entry opens and closes.
 	ToolUses    []string
 	ToolResults []string
@@ -78,7 +79,14 @@ const (
 	Sidechain                        // isSidechain: of a subagent
 	CompactSummary                   // isCompactSummary
 	ErrorResult                      // holds a tool_result with is_error
+	Denied                           // toolDenialKind: its results with is_error are denials
+	NotUnicode                       // holds bytes or escapes that are no Unicode; a view mends them
 )
+
+// PrefixSubtype marks the system entries that keep the rendered beginning of a
+// session's requests (type "system", subtype "flower_prefix"). Views, Live and
+// Export leave them out.
+const PrefixSubtype = "flower_prefix"
 
 // Has reports whether all of mark are set.
 func (f Flags) Has(mark Flags) bool { return f&mark == mark }

@@ -3,6 +3,7 @@ package tool
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"slices"
 )
 
@@ -80,3 +81,6 @@ func mergeRanges(rs [][2]int) [][2]int {
 	}
 	return out
 }
+
+// sumOf is hashOf of what has been written to h.
+func sumOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }

@@ -80,6 +80,9 @@ func (b builtin) Run(ctx context.Context, c Call) Result {
 
 func (s *Set) tools() []Tool {
 	return []Tool{
+		builtin{s, "Read", readSchema, true, s.read},
+		builtin{s, "Write", writeSchema, false, s.write},
+		builtin{s, "Edit", editSchema, false, s.edit},
 		builtin{s, "Bash", bashSchema, false, s.bash},
 		builtin{s, "BashOutput", bashOutputSchema, true, s.bashOutput},
 		builtin{s, "KillBash", killBashSchema, false, s.killBash},

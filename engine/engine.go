@@ -1,0 +1,226 @@
+// Package engine runs agents that work for hours: one at a time with Runtime.Run,
+// or many in order, each behind a gate, with Runtime.RunWorkflow.
+//
+// The nouns, the same everywhere in flower:
+//
+//   - a run is one Runtime, or one workflow, from start to end; it has an id
+//   - a Step is one unit of a Workflow: it takes the Context, runs an agent and
+//     writes the result back
+//   - a session is one context on the model's side; it can be resumed and forked
+//   - a Spec says who works, with what; compiled it is a harness.Agent
+//   - a gate decides whether a step's Result passes; on_reject says what is sent
+//     back when it does not
+//   - the lineage remembers which session each step used last, across processes;
+//     the manifest holds the accounts, a row for every attempt of a step
+//
+// A Runtime needs a place for transcripts (package store) and a harness (package
+// harness/native):
+//
+//	rt, err := engine.New(engine.Config{Workspace: ".", Store: db, Harness: h})
+//	result, err := rt.Run(ctx, engine.Spec{Name: "greeter", Instructions: "Be brief."}, "Say hello.", engine.RunOptions{})
+//
+// Usual mistakes: taking Result.OK for "the work is good" (it says that the agent
+// ended its turn; a gate says the rest), and closing the store before the last
+// Run has returned.
+package engine
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/failure"
+	"github.com/flowerlua/flower/engine/guard"
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// Config is what a Runtime is made of. Workspace, Harness and Store are
+// required; the zero value of every other field is its default.
+type Config struct {
+	// Workspace is the folder the agents work in; made if missing.
+	Workspace string
+	// RunDir holds manifest and lineage; empty means <Workspace>/runs.
+	RunDir string
+	// Harness does the turns.
+	Harness harness.Harness
+	// Store keeps the transcripts. The caller closes it, after the last Run.
+	Store transcript.Store
+
+	// Model is for specs that name none; empty means the harness's default.
+	Model string
+	// Tools are offered, by name, to specs whose AllowedTools name them.
+	Tools []tool.Tool
+	// View says what of a transcript is fed back to the model; nil means
+	// DefaultView.
+	View *transcript.Policy
+
+	// Resilience says how failed attempts are repeated; nil means
+	// failure.Policy's defaults. NoRetry turns repeating off.
+	Resilience *failure.Policy
+	NoRetry    bool
+	// Endpoint is the URL probed while the network is away; empty means that
+	// nobody waits for the network.
+	Endpoint string
+
+	// Sink takes every event of every run; nil drops them. It may block or panic
+	// without harm: see event.Fanout.
+	Sink event.Sink
+	// OnSession is told each session's id with the step's label, the moment it
+	// is known; nil tells nobody.
+	OnSession func(step, session string)
+
+	// Now is the clock, Random the source of ids and jitter; nil means the
+	// system's.
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// Spec says who works, with what (SPEC 3.1). Copy it freely; its slices and maps
+// are shared by the copies.
+type Spec struct {
+	Name         string // required
+	Instructions string // behind the harness's own system prompt, never instead of it
+	// AllowedTools is all the main thread may call; nil means Read, Glob, Grep.
+	AllowedTools []string
+	// DisallowedTools bars tools from subagents too.
+	DisallowedTools []string
+	Model           string // a name, or opus, sonnet, haiku; empty: Config.Model
+	Effort          string
+	MaxTurns        int     // model turns; 0 = no limit
+	MaxBudgetUSD    float64 // hard ceiling, checked before each request; 0 = none
+	PermissionMode  harness.PermissionMode
+	Workers         map[string]harness.Worker
+	AddDirs         []string
+	Env             map[string]string // for the agent's commands
+	// Guards are asked after the built-in ones.
+	Guards []guard.Guard
+	// Glance: a DelegateOnly agent may run ephemeral commands itself.
+	Glance       bool
+	DelegateOnly bool
+}
+
+// RunOptions say where and how one Run goes on. The zero value starts a new
+// session.
+type RunOptions struct {
+	// StepName labels the run in manifest and events; empty means Spec.Name.
+	StepName string
+	Resume   string // session to continue
+	Fork     bool   // continue in a copy
+	ResumeAt string // uuid of the message to go back to
+	// OnEvent takes the events of this Run alone, in order; all have been
+	// delivered when Run returns, unless it blocks.
+	OnEvent func(event.Event)
+
+	// remember is told the session's id before OnSession is.
+	remember func(id string)
+}
+
+// Result is what a Run came to, and a row of the manifest.
+type Result struct {
+	Run       string `json:"run"`
+	Step      string `json:"step"` // the label: name, name#retry1, name#round2
+	SessionID string `json:"session_id"`
+	// OK: the agent ended its turn. Whether the work is good is for a gate to say.
+	OK   bool         `json:"ok"`
+	Stop harness.Stop `json:"stop"`
+	// CostUSD is accumulated over attempts; nil where no price is known.
+	CostUSD  *float64      `json:"cost_usd"`
+	NumTurns int           `json:"num_turns"`
+	Usage    harness.Usage `json:"usage"`
+	// Text is the main thread's prose of the last attempt that had any;
+	// LastMessage that of its last message.
+	Text        string `json:"text"`
+	LastMessage string `json:"last_message"`
+	Error       string `json:"error"`
+	// Errors holds one text for each attempt that failed or was interrupted.
+	Errors    []string  `json:"errors"`
+	Attempts  int       `json:"attempts"` // interrupts and handoffs not counted
+	Resumed   bool      `json:"resumed"`  // an attempt continued this run's own session
+	Retired   []string  `json:"retired"`  // sessions burned by handoff, in order
+	Context   int64     `json:"context"`  // tokens the main thread saw in its last request
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at"`
+	DurationS float64   `json:"duration_s"`
+}
+
+// Marks that Result.Error and Result.Errors hold where a person or a signal
+// ended an attempt.
+const (
+	MarkInterrupted = "interrupted-by-human"
+	MarkContextFull = "context-full-handoff"
+	MarkKilled      = "killed-by-signal"
+)
+
+// Runtime runs specs and workflows in one workspace. It is safe for concurrent
+// use.
+type Runtime struct {
+	*base
+	id string // of this run
+	// parent is told of the results too; nil for a Runtime made by New.
+	parent *Runtime
+	ledger ledger
+}
+
+// New makes a Runtime. It makes the workspace and the run directory, and reads
+// the project's id from the latter. Errors name the field or the path.
+func New(c Config) (*Runtime, error) { return newRuntime(c) }
+
+// Close ends the delivery of events to Config.Sink and waits for it, at most two
+// seconds. It does not close the store.
+func (rt *Runtime) Close() { rt.fan.CloseWithin(sinkPatience) }
+
+// Run runs one agent on one prompt to the end of its turn: retrying, resuming
+// and waiting as SPEC 4.2 and 11 say. The Result is real and in the manifest
+// even when the agent failed; the error is for orders that cannot be carried out
+// (a bad spec, fork without resume) and for a manifest that cannot be written.
+// When ctx ends the Result says so in its Error.
+func (rt *Runtime) Run(ctx context.Context, spec Spec, prompt string, o RunOptions) (Result, error) {
+	return rt.run(ctx, spec, prompt, o)
+}
+
+// RunWorkflow runs the steps of w in order, under a run id of its own. The
+// Ending tells how it went; the error is for a workflow that cannot start.
+func (rt *Runtime) RunWorkflow(ctx context.Context, w *Workflow, o WorkflowOptions) (Ending, error) {
+	return rt.runWorkflow(ctx, w, o)
+}
+
+// Interrupt ends the turn of every active Run at the next message boundary and
+// lets each go on with a person's words, which may be empty. With no active Run
+// it does nothing and reports false.
+func (rt *Runtime) Interrupt(words string) bool { return rt.interrupt(words) }
+
+// ID is the run's id: YYYYmmdd-HHMMSS and six hex digits.
+func (rt *Runtime) ID() string { return rt.id }
+
+// Workspace is the absolute path of the folder the agents work in.
+func (rt *Runtime) Workspace() string { return rt.workspace }
+
+// RunDir is the absolute path of the run directory.
+func (rt *Runtime) RunDir() string { return rt.runDir }
+
+// ManifestPath is where the accounts are.
+func (rt *Runtime) ManifestPath() string { return rt.manifest.path }
+
+// Project is the id under which this directory's sessions are stored.
+func (rt *Runtime) Project() string { return rt.project }
+
+// Store is the store the Runtime was given.
+func (rt *Runtime) Store() transcript.Store { return rt.config.Store }
+
+// Harness is the harness the Runtime was given.
+func (rt *Runtime) Harness() harness.Harness { return rt.config.Harness }
+
+// Results are the results of this runtime and of the workflows it ran, in the
+// order in which they ended. The caller owns the slice.
+func (rt *Runtime) Results() []Result { return rt.ledger.all() }
+
+// TotalCost is the sum of all results in US dollars; ok is false when the price
+// of one of them is not known, and the sum then is of the others.
+func (rt *Runtime) TotalCost() (usd float64, ok bool) { return rt.ledger.cost() }
+
+// Emit sends an event of the embedding program to the run's sinks; run id and
+// time are filled in.
+func (rt *Runtime) Emit(e event.Event) { rt.emit(e) }

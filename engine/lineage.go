@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/flowerlua/flower/internal/atomicfile"
+)
+
+// Lineage remembers, across processes, which session each step used last and
+// how often this directory was run. Every change is merged into the file under a
+// lock, so that two processes keep each other's steps.
+type Lineage struct {
+	path      string
+	workspace string
+	runDir    string
+	now       func() time.Time
+}
+
+// lineageFile is lineage.json. RunDir lets a reader tell a workspace that was
+// moved or copied with its run directory from a run directory that is used for
+// another workspace.
+type lineageFile struct {
+	Workspace string            `json:"workspace"`
+	RunDir    string            `json:"run_dir"`
+	Woke      int               `json:"woke"`
+	Steps     map[string]string `json:"steps"`
+}
+
+// OpenLineage names the lineage of a run directory and a workspace, both absolute.
+// It reads nothing yet, and makes nothing.
+func OpenLineage(runDir, workspace string) *Lineage {
+	return &Lineage{path: filepath.Join(runDir, "lineage.json"), workspace: workspace, runDir: runDir, now: time.Now}
+}
+
+// Steps are the remembered sessions by step. A file that is missing, unreadable,
+// broken or another workspace's counts as empty.
+func (l *Lineage) Steps() map[string]string {
+	file, _ := l.decode(l.read())
+	return file.Steps
+}
+
+// Woke is how many runs this directory has seen.
+func (l *Lineage) Woke() int {
+	file, _ := l.decode(l.read())
+	return file.Woke
+}
+
+// Remember notes the session of a step; it is on disk when Remember returns.
+func (l *Lineage) Remember(step, session string) error {
+	return l.change(func(f *lineageFile) { f.Steps[step] = session })
+}
+
+// Bump counts a run and returns its number, from 1.
+func (l *Lineage) Bump() (woke int, err error) {
+	err = l.change(func(f *lineageFile) {
+		f.Woke++
+		woke = f.Woke
+	})
+	return woke, err
+}
+
+func (l *Lineage) read() []byte {
+	raw, err := os.ReadFile(l.path)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func (l *Lineage) change(apply func(*lineageFile)) error {
+	return atomicfile.Update(l.path, 0o644, func(old []byte) ([]byte, error) {
+		file, broken := l.decode(old)
+		if broken {
+			if _, err := moveAside(l.path, old, l.now()); err != nil {
+				return nil, err
+			}
+		}
+		apply(&file)
+		out, err := json.MarshalIndent(file, "", "  ")
+		return append(out, '\n'), err
+	})
+}
+
+// decode reads the file's content; what is not ours comes back empty.
+func (l *Lineage) decode(raw []byte) (file lineageFile, broken bool) {
+	empty := lineageFile{Workspace: l.workspace, RunDir: l.runDir, Steps: map[string]string{}}
+	if len(raw) == 0 {
+		return empty, false
+	}
+	if err := json.Unmarshal(raw, &file); err != nil || file.Woke < 0 {
+		return empty, true
+	}
+	if file.Workspace != l.workspace && !l.movedTogether(file) {
+		return empty, false
+	}
+	file.Workspace, file.RunDir = l.workspace, l.runDir
+	file.Steps = maps.Clone(file.Steps)
+	if file.Steps == nil {
+		file.Steps = map[string]string{}
+	}
+	return file, false
+}
+
+// movedTogether: both places are new, and lie to each other as the old ones did.
+func (l *Lineage) movedTogether(file lineageFile) bool {
+	if file.RunDir == "" || file.RunDir == l.runDir {
+		return false
+	}
+	was, err := filepath.Rel(file.Workspace, file.RunDir)
+	if err != nil {
+		return false
+	}
+	is, err := filepath.Rel(l.workspace, l.runDir)
+	return err == nil && was == is
+}

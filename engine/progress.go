@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// progress is what a workflow leaves behind for the next run of the same name in
+// the same directory: the steps that passed, and the one in flight. It is a small
+// value of the store.
+type progress struct {
+	store transcript.Store
+	name  string
+	off   bool // a workflow that leaves nothing behind
+	rev   uint64
+	saved progressRecord // as it was found
+	next  progressRecord // as this run writes it
+	// seen is the context as the steps so far left it, each value as JSON: a step
+	// is booked with what it changed, not with everything again.
+	seen map[string]string
+}
+
+type progressRecord struct {
+	Finished bool         `json:"finished"`
+	Steps    []passedStep `json:"steps"`
+	// The step in flight: its session, and what it was asked.
+	Step    string `json:"step,omitempty"`
+	Session string `json:"session,omitempty"`
+	Prompt  string `json:"prompt,omitempty"` // a hash
+}
+
+// passedStep is one step that passed and what it left in the context.
+type passedStep struct {
+	Name    string         `json:"name"`
+	Result  Result         `json:"result"`
+	Value   string         `json:"value"`
+	Context map[string]any `json:"context,omitempty"`
+}
+
+func newProgress(store transcript.Store, project string, w *Workflow) *progress {
+	return &progress{store: store, name: "progress/" + project + "/" + w.name(), off: w.Once, seen: map[string]string{}}
+}
+
+func (p *progress) load(ctx context.Context) error {
+	raw, rev, err := p.store.Get(ctx, p.name)
+	if errors.Is(err, transcript.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what the last run left: %w", err)
+	}
+	p.rev = rev
+	if err := json.Unmarshal(raw, &p.saved); err != nil {
+		return fmt.Errorf("what the last run left cannot be read (%v): run with --fresh to begin anew", err)
+	}
+	return nil
+}
+
+// unfinished: the last run did not reach its end.
+func (p *progress) unfinished() bool {
+	return !p.saved.Finished && (len(p.saved.Steps) > 0 || p.saved.Step != "")
+}
+
+// passed finds what the last run kept of a step: the i-th that passed, so that a
+// step that runs twice is found twice.
+func (p *progress) passed(name string, i int) (passedStep, bool) {
+	for _, s := range p.saved.Steps {
+		if s.Name != name {
+			continue
+		}
+		if i == 0 {
+			return s, true
+		}
+		i--
+	}
+	return passedStep{}, false
+}
+
+// wasInFlight: the last run died while this step's session worked on this prompt.
+func (p *progress) wasInFlight(step, session, prompt string) bool {
+	f := p.saved
+	return f.Step == step && f.Session == session && f.Prompt == prompt
+}
+
+// begin notes the step that is about to run; inFlight writes it down once its
+// session is known.
+func (p *progress) begin(step, prompt string) { p.next.Step, p.next.Prompt = step, prompt }
+
+func (p *progress) inFlight(ctx context.Context, session string) error {
+	p.next.Session = session
+	return p.save(ctx)
+}
+
+func (p *progress) pass(ctx context.Context, s passedStep, c Context) error {
+	s.Context = p.changed(c, s.Name)
+	p.next.Steps = append(p.next.Steps, s)
+	p.next.Step, p.next.Session, p.next.Prompt = "", "", ""
+	return p.save(ctx)
+}
+
+// keep takes over a step that was restored.
+func (p *progress) keep(s passedStep, c Context) {
+	p.changed(c, s.Name)
+	p.next.Steps = append(p.next.Steps, s)
+}
+
+func (p *progress) finish(ctx context.Context) error {
+	p.next.Finished = true
+	return p.save(ctx)
+}
+
+// save writes the record. A second process that runs the same workflow in the
+// same directory wins or loses as a whole: the last to write is what the next run
+// finds.
+func (p *progress) save(ctx context.Context) error {
+	if p.off {
+		return nil
+	}
+	raw, err := json.Marshal(p.next)
+	if err != nil {
+		return err
+	}
+	// The record must be written also when the run is being stopped.
+	ctx = context.WithoutCancel(ctx)
+	for range 16 {
+		rev, err := p.store.Put(ctx, p.name, raw, p.rev)
+		if err == nil {
+			p.rev = rev
+			return nil
+		}
+		if !errors.Is(err, transcript.ErrConflict) {
+			return fmt.Errorf("note the workflow's progress: %w", err)
+		}
+		if _, p.rev, err = p.store.Get(ctx, p.name); err != nil && !errors.Is(err, transcript.ErrNotFound) {
+			return fmt.Errorf("note the workflow's progress: %w", err)
+		}
+	}
+	return fmt.Errorf("note the workflow's progress: another process keeps writing it")
+}
+
+func promptHash(prompt string) string {
+	sum := sha256.Sum256([]byte(prompt))
+	return hex.EncodeToString(sum[:8])
+}
+
+// restore takes a step's outcome from what the last run left; false when the step
+// must run.
+func (r *runner) restore(i int) (bool, error) {
+	s := r.flow.Steps[i]
+	if s.Name == r.from {
+		return false, nil
+	}
+	nth := 0
+	for _, earlier := range r.flow.Steps[:i] {
+		if earlier.Name == s.Name {
+			nth++
+		}
+	}
+	kept, ok := r.progress.passed(s.Name, nth)
+	if !ok && r.from != "" {
+		return false, fmt.Errorf("cannot begin at step %s: step %s before it has no recorded result; run from there, or everything", r.from, s.Name)
+	}
+	if !ok {
+		return false, nil
+	}
+	for key, value := range kept.Context {
+		r.ctx.Set(key, value)
+	}
+	r.ctx.Set(s.Name, kept.Value)
+	r.results[s.Name] = kept.Result
+	if kept.Result.SessionID != "" {
+		r.sessions[s.Name] = kept.Result.SessionID
+	}
+	r.publish()
+	r.progress.keep(kept, r.ctx)
+	r.rt.emit(event.Event{Kind: event.Step, Step: s.Name, Text: s.Name, Session: kept.Result.SessionID, Payload: map[string]any{
+		"index": i + 1, "total": len(r.flow.Steps), "resumed": false, "woke": r.woke, "restored": true}})
+	return true, nil
+}
+
+// storedSessions keeps the remembered sessions that the store still has.
+func (rt *Runtime) storedSessions(ctx context.Context, steps map[string]string) (map[string]string, error) {
+	known := map[string]string{}
+	for step, session := range steps {
+		_, err := rt.config.Store.Head(ctx, transcript.Key{Project: rt.project, Session: session})
+		switch {
+		case err == nil:
+			known[step] = session
+		case errors.Is(err, transcript.ErrNotFound):
+		default:
+			return nil, fmt.Errorf("look for the session of step %s: %w", step, err)
+		}
+	}
+	return known, nil
+}
+
+// maxSnapshot bounds what one step leaves in the record, in bytes of JSON; what
+// is beyond it comes back only when the step runs again.
+const maxSnapshot = 1 << 20
+
+// changed is the plain data of a context that differs from when it was last
+// asked: texts, numbers, truth values, and tables of them. What the runner owns and
+// the step's own value are left out; so are functions and handles, which come
+// back when the script runs again.
+func (p *progress) changed(c Context, step string) map[string]any {
+	out := map[string]any{}
+	size := 0
+	for _, key := range c.Keys() {
+		value, ok := c.Get(key)
+		if strings.HasPrefix(key, "_") || key == step || !ok || !plain(value) {
+			continue
+		}
+		raw, err := json.Marshal(value)
+		if err != nil || p.seen[key] == string(raw) || size+len(raw) > maxSnapshot {
+			continue
+		}
+		size += len(raw)
+		p.seen[key] = string(raw)
+		out[key] = value
+	}
+	return out
+}
+
+func plain(v any) bool {
+	switch v := v.(type) {
+	case nil, string, bool, int, int64, float64:
+		return true
+	case []any:
+		for _, e := range v {
+			if !plain(e) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		for _, e := range v {
+			if !plain(e) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

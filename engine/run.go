@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/failure"
+	"github.com/flowerlua/flower/engine/guard"
+	"github.com/flowerlua/flower/engine/harness"
+)
+
+// ErrKilled is the cause to cancel a Run's context with when a signal ends the
+// process: the step in flight is then booked with MarkKilled.
+var ErrKilled = errors.New(MarkKilled)
+
+// activeRun is one Run while it works: everything between start and result.
+type activeRun struct {
+	rt     *Runtime
+	spec   Spec
+	agent  harness.Agent
+	label  string
+	opts   RunOptions
+	words  chan string // a person's interrupt, at most one waiting
+	sink   event.Sink
+	prompt string
+	next   harness.Session
+	own    bool // a session of this run's own is known
+	// session is the id for events, which subagents raise on goroutines of theirs.
+	session atomic.Pointer[string]
+
+	result Result
+	cost   float64
+	priced bool
+}
+
+func (rt *Runtime) run(ctx context.Context, spec Spec, prompt string, o RunOptions) (Result, error) {
+	a, err := rt.newActiveRun(ctx, spec, prompt, o)
+	if err != nil {
+		return Result{}, err
+	}
+	rt.enter(a)
+	defer rt.leave(a)
+	if o.OnEvent != nil {
+		private := event.NewFanout(&event.Options{Now: rt.now})
+		private.Add(event.SinkFunc(o.OnEvent))
+		defer private.CloseWithin(sinkPatience)
+		a.sink = private
+	}
+	a.emit(event.Event{Kind: event.Prompt, Text: prompt})
+	for !a.attempt(ctx) {
+	}
+	a.finish()
+	return a.result, rt.keep(a.result)
+}
+
+// newActiveRun checks the order before anything is spent.
+func (rt *Runtime) newActiveRun(ctx context.Context, spec Spec, prompt string, o RunOptions) (*activeRun, error) {
+	agent, err := rt.Compile(spec)
+	if err != nil {
+		return nil, err
+	}
+	a := &activeRun{rt: rt, spec: spec, agent: agent, label: o.StepName, opts: o, prompt: prompt,
+		words: make(chan string, 1), sink: event.Discard, priced: true,
+		next: harness.Session{Resume: o.Resume, Fork: o.Fork, At: o.ResumeAt}}
+	if a.label == "" {
+		a.label = spec.Name
+	}
+	if err := a.next.Check(); err != nil {
+		return nil, fmt.Errorf("step %s: %w", a.label, err)
+	}
+	if spec.MaxBudgetUSD > 0 && !rt.config.Harness.Prices(ctx, agent.Model) {
+		return nil, fmt.Errorf("step %s: max_budget_usd is set, but the price of model %q is not known, so the budget cannot be held: name a model with a known price, or remove the budget",
+			a.label, agent.Model)
+	}
+	a.result = Result{Run: rt.id, Step: a.label, SessionID: o.Resume, StartedAt: rt.now(), Errors: []string{}, Retired: []string{}}
+	if o.Fork {
+		a.result.SessionID = "" // the copy's id comes from the harness
+	}
+	return a, nil
+}
+
+// attempt gives the harness one turn and decides what follows; it reports
+// whether the run is over.
+func (a *activeRun) attempt(ctx context.Context) (done bool) {
+	a.result.Attempts++
+	out, err := a.rt.config.Harness.Run(ctx, a.turn())
+	a.book(out)
+	switch {
+	case err == nil && out.Stop == harness.EndTurn:
+		a.result.OK = true
+		return true
+	case ctx.Err() != nil:
+		return a.fail(causeText(ctx))
+	case err != nil:
+		return a.retry(ctx, err)
+	case out.Stop == harness.Interrupted:
+		return a.resumeWithWords(out.Words)
+	default:
+		return a.fail(stopText(out))
+	}
+}
+
+func (a *activeRun) turn() harness.Turn {
+	rt := a.rt
+	return harness.Turn{
+		Agent:   a.agent,
+		Prompt:  a.prompt,
+		Session: a.next,
+		Store:   rt.config.Store,
+		Project: rt.project,
+		View:    rt.view,
+		Guards: guard.Chain{Guards: rt.guards(a.agent, a.spec), OnError: func(name string, c guard.Call, err error) {
+			a.emit(event.Event{Kind: event.Error, Tool: c.Tool, Subagent: c.Agent, Text: fmt.Sprintf("guard %s: %v", name, err)})
+		}},
+		HostTools: rt.config.Tools,
+		Limits:    harness.Limits{Turns: a.spec.MaxTurns, USD: a.spec.MaxBudgetUSD, SpentUSD: a.cost},
+		OnSession: a.onSession,
+		Interrupt: a.words,
+		Sink:      event.SinkFunc(a.emit),
+		Run:       rt.id,
+		Step:      a.label,
+	}
+}
+
+func (a *activeRun) onSession(id string) {
+	a.result.SessionID = id
+	a.session.Store(&id)
+	a.own = true
+	if a.opts.remember != nil {
+		a.opts.remember(id)
+	}
+	if a.rt.config.OnSession != nil {
+		a.rt.config.OnSession(a.label, id)
+	}
+}
+
+func (a *activeRun) emit(e event.Event) {
+	e.Step = a.label
+	if id := a.session.Load(); e.Session == "" && id != nil {
+		e.Session = *id
+	}
+	e.Run = a.rt.id
+	a.rt.emit(e)
+	a.sink.Emit(e)
+}
+
+// book adds what an attempt used and said.
+func (a *activeRun) book(out harness.Outcome) {
+	r := &a.result
+	if out.SessionID != "" {
+		r.SessionID = out.SessionID
+	}
+	r.Stop = out.Stop
+	r.NumTurns += out.Turns
+	r.Usage = r.Usage.Add(out.Usage)
+	r.Context = out.Context
+	if out.CostUSD == nil {
+		a.priced = a.priced && out.Turns == 0
+	} else {
+		a.cost += *out.CostUSD
+	}
+	if out.Text != "" {
+		r.Text = out.Text
+	}
+	if out.LastMessage != "" {
+		r.LastMessage = out.LastMessage
+	}
+}
+
+// resumeWithWords goes on after a person's interrupt, which is no attempt.
+func (a *activeRun) resumeWithWords(words string) (done bool) {
+	a.result.Attempts--
+	a.result.Errors = append(a.result.Errors, MarkInterrupted)
+	if a.result.SessionID == "" {
+		return a.end(MarkInterrupted)
+	}
+	a.continueOwn(interruptNote(words))
+	a.emit(event.Event{Kind: event.Task, Text: "interrupted by a person; the session goes on", Payload: map[string]any{"words": words}})
+	return false
+}
+
+// retry decides whether a failed attempt is repeated, and waits until it is time.
+func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
+	text := err.Error()
+	class := failure.Classify(err)
+	a.result.Errors = append(a.result.Errors, text)
+	a.emit(event.Event{Kind: event.Error, Text: text, Payload: map[string]any{"class": class.String()}})
+	// What was too long is too long again.
+	if a.rt.config.NoRetry || failure.Overflow(text) || !a.rt.retry.Again(a.result.Attempts, class) {
+		return a.end(text)
+	}
+	delay := a.rt.retry.Delay(a.result.Attempts, a.rt.float, failure.RetryAfter(err))
+	a.emit(event.Event{Kind: event.Retry, Text: text, Payload: map[string]any{
+		"attempt": a.result.Attempts + 1, "delay_s": delay.Seconds(), "class": class.String()}})
+	if !sleep(ctx, delay) || !a.waitOnline(ctx) {
+		return a.fail(causeText(ctx))
+	}
+	if a.result.SessionID != "" && a.own {
+		a.continueOwn(cutOffNote)
+	}
+	return false
+}
+
+// waitOnline returns when the endpoint can be reached; false means that ctx
+// ended.
+func (a *activeRun) waitOnline(ctx context.Context) bool {
+	if a.rt.watch == nil {
+		return ctx.Err() == nil
+	}
+	if err := a.rt.watch.WaitOnline(ctx); err != nil && ctx.Err() == nil {
+		// The wait is over without the network; the next attempt says what is wrong.
+		a.emit(event.Event{Kind: event.Error, Text: err.Error()})
+	}
+	return ctx.Err() == nil
+}
+
+// continueOwn makes the next attempt resume this run's own session.
+func (a *activeRun) continueOwn(prompt string) {
+	a.next = harness.Session{Resume: a.result.SessionID}
+	a.prompt = prompt
+	a.result.Resumed = true
+}
+
+// fail ends the run with an error that was not noted yet.
+func (a *activeRun) fail(text string) (done bool) {
+	a.result.Errors = append(a.result.Errors, text)
+	return a.end(text)
+}
+
+func (a *activeRun) end(text string) (done bool) {
+	a.result.Error = text
+	return true
+}
+
+func (a *activeRun) finish() {
+	r := &a.result
+	r.EndedAt = a.rt.now()
+	r.DurationS = r.EndedAt.Sub(r.StartedAt).Seconds()
+	if a.priced {
+		cost := a.cost
+		r.CostUSD = &cost
+	}
+	payload := map[string]any{"ok": r.OK, "turns": r.NumTurns, "attempts": r.Attempts, "duration_s": r.DurationS}
+	if r.CostUSD != nil {
+		payload["cost_usd"] = *r.CostUSD
+	}
+	a.emit(event.Event{Kind: event.Result, Text: r.Error, Context: r.Context, Payload: payload})
+}
+
+func (rt *Runtime) enter(a *activeRun) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.active[a] = struct{}{}
+}
+
+func (rt *Runtime) leave(a *activeRun) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	delete(rt.active, a)
+}
+
+func (rt *Runtime) interrupt(words string) bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for a := range rt.active {
+		select {
+		case a.words <- words:
+		default: // one is waiting already
+		}
+	}
+	return len(rt.active) > 0
+}
+
+// causeText says why a context ended: a mark where somebody set one.
+func causeText(ctx context.Context) string { return context.Cause(ctx).Error() }
+
+// stopText says why a turn that did not fail is not a success either.
+func stopText(out harness.Outcome) string {
+	text := strings.ReplaceAll(string(out.Stop), "_", " ")
+	if out.Detail != "" {
+		text += ": " + out.Detail
+	}
+	return text
+}
+
+// sleep waits for d; false means that ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

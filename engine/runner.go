@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/internal/spell"
+)
+
+// runner is one run of a workflow.
+type runner struct {
+	rt       *Runtime // of this run
+	flow     *Workflow
+	ctx      Context
+	lineage  *Lineage
+	progress *progress
+	woke     int
+	known    map[string]string // remembered sessions that the store still has
+	sessions map[string]string
+	results  map[string]Result
+	// restoring: the steps so far are taken from what the last run left.
+	restoring bool
+	from      string
+	fresh     bool
+	ending    Ending
+}
+
+func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptions) (Ending, error) {
+	if err := w.Check(); err != nil {
+		return Ending{}, err
+	}
+	if err := checkFrom(w, o); err != nil {
+		return Ending{}, err
+	}
+	r, err := rt.newRunner(ctx, w, o)
+	if err != nil {
+		return Ending{}, err
+	}
+	if err := r.steps(ctx); err != nil {
+		return r.end(), err
+	}
+	return r.end(), nil
+}
+
+func checkFrom(w *Workflow, o WorkflowOptions) error {
+	if o.From == "" {
+		return nil
+	}
+	if o.Fresh {
+		return errors.New("fresh and from exclude each other: fresh runs every step, from begins at one")
+	}
+	var names []string
+	for _, s := range w.Steps {
+		names = append(names, s.Name)
+	}
+	if !slices.Contains(names, o.From) {
+		return fmt.Errorf("no step is called %q%s", o.From, spell.Hint(o.From, names))
+	}
+	return nil
+}
+
+func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions) (*runner, error) {
+	child, err := rt.child()
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{rt: child, flow: w, ctx: o.Context, from: o.From, fresh: o.Fresh,
+		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
+	if r.ctx == nil {
+		if w.Context == nil {
+			w.Context = NewContext(nil)
+		}
+		r.ctx = w.Context
+	}
+	r.progress = newProgress(rt.config.Store, rt.project, w)
+	if !w.Once {
+		if err := r.openContinuity(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r.fillContext()
+	return r, nil
+}
+
+// openContinuity reads what earlier runs left and counts this one.
+func (r *runner) openContinuity(ctx context.Context) error {
+	r.lineage = OpenLineage(r.rt.runDir, r.rt.workspace)
+	r.lineage.now = r.rt.now
+	if !r.fresh {
+		known, err := r.rt.storedSessions(ctx, r.lineage.Steps())
+		if err != nil {
+			return err
+		}
+		r.known = known
+	}
+	woke, err := r.lineage.Bump()
+	if err != nil {
+		return err
+	}
+	r.woke = woke
+	if err := r.progress.load(ctx); err != nil {
+		return err
+	}
+	r.restoring = !r.fresh && (r.from != "" || r.progress.unfinished())
+	return nil
+}
+
+// fillContext sets what the runner owns and clears what an earlier run left.
+func (r *runner) fillContext() {
+	for _, key := range []string{KeyFailedAt, KeyAborted, KeyGoalRounds} {
+		r.ctx.Delete(key)
+	}
+	r.ctx.Set(KeyRuntime, r.rt)
+	r.ctx.Set(KeyOnEvent, func(e event.Event) { r.rt.emit(e) })
+	r.ctx.Set(KeyLineage, maps.Clone(r.known))
+	r.ctx.Set(KeyWoke, r.woke)
+	r.publish()
+}
+
+// publish gives the context fresh copies of sessions and results.
+func (r *runner) publish() {
+	r.ctx.Set(KeySessions, maps.Clone(r.sessions))
+	r.ctx.Set(KeyResults, maps.Clone(r.results))
+}
+
+// steps runs all steps; an error is of the store, not of a step.
+func (r *runner) steps(ctx context.Context) error {
+	for i := range r.flow.Steps {
+		goOn, err := r.step(ctx, i)
+		if err != nil || !goOn {
+			return err
+		}
+	}
+	r.ending.OK = true
+	return r.progress.finish(ctx)
+}
+
+// step runs or restores one step and reports whether the workflow goes on.
+func (r *runner) step(ctx context.Context, i int) (goOn bool, err error) {
+	if ctx.Err() != nil {
+		return r.interrupted(ctx), nil
+	}
+	s := &stepRun{runner: r, Step: r.flow.Steps[i], index: i}
+	run, err := s.wanted(ctx)
+	if err != nil {
+		return r.settle(ctx, s, s.broken("when", err))
+	}
+	if !run {
+		return true, nil
+	}
+	if r.restoring {
+		restored, err := r.restore(i)
+		if restored || err != nil {
+			return err == nil, err
+		}
+		r.restoring = false
+	}
+	out, err := s.run(ctx)
+	if err != nil {
+		return false, err
+	}
+	return r.settle(ctx, s, out)
+}
+
+// settle books how a step ended and applies its OnFail.
+func (r *runner) settle(ctx context.Context, s *stepRun, out stepEnd) (goOn bool, err error) {
+	if out.ran {
+		r.results[s.Name] = out.result
+		if out.result.SessionID != "" {
+			r.sessions[s.Name] = out.result.SessionID
+		}
+		r.publish()
+		if r.flow.OnStep != nil {
+			r.flow.OnStep(s.Name, out.result)
+		}
+	}
+	if ctx.Err() != nil && !out.passed {
+		return r.interrupted(ctx), nil
+	}
+	if out.passed {
+		r.ctx.Set(s.Name, out.value)
+		return true, r.progress.pass(ctx, passedStep{Name: s.Name, Result: out.result, Value: out.value}, r.ctx)
+	}
+	if out.aborted {
+		r.ending.Aborted = out.reason
+		r.ctx.Set(KeyAborted, out.reason)
+	}
+	return r.onFail(s, out), nil
+}
+
+func (r *runner) onFail(s *stepRun, out stepEnd) (goOn bool) {
+	switch s.OnFail {
+	case Skip:
+		r.ctx.Delete(s.Name)
+	case Continue:
+		r.ctx.Set(s.Name, out.result.Text)
+	default:
+		r.ending.FailedAt, r.ending.Reason = s.Name, out.reason
+		r.ctx.Set(KeyFailedAt, s.Name)
+		return false
+	}
+	r.rt.emit(event.Event{Kind: event.Task, Step: s.Name, Text: fmt.Sprintf("step %s did not pass; on_fail = %s goes on: %s", s.Name, s.OnFail, out.reason)})
+	return true
+}
+
+func (r *runner) interrupted(ctx context.Context) (goOn bool) {
+	r.ending.Interrupted = true
+	r.ending.Reason = causeText(ctx)
+	return false
+}
+
+func (r *runner) end() Ending {
+	e := &r.ending
+	e.Run = r.rt.id
+	e.Context = r.ctx
+	e.Results = r.rt.Results()
+	if usd, ok := sumCost(e.Results); ok {
+		e.CostUSD = &usd
+	}
+	return *e
+}

@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/failure"
+	"github.com/flowerlua/flower/engine/transcript"
+	"github.com/flowerlua/flower/internal/atomicfile"
+)
+
+// sinkPatience is how long Close and the end of a Run wait for slow sinks.
+const sinkPatience = 2 * time.Second
+
+// base is what all runs of one Runtime share.
+type base struct {
+	config    Config
+	workspace string
+	runDir    string
+	project   string
+	view      transcript.Policy
+	retry     failure.Policy
+	watch     *failure.Watch // nil: nobody waits for the network
+	manifest  *manifest
+	fan       *event.Fanout
+	now       func() time.Time
+	random    io.Reader
+
+	mu     sync.Mutex
+	active map[*activeRun]struct{}
+}
+
+func newRuntime(c Config) (*Runtime, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	b := &base{config: c, now: c.Now, random: c.Random, active: map[*activeRun]struct{}{}}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	if b.random == nil {
+		b.random = rand.Reader
+	}
+	b.view = DefaultView()
+	if c.View != nil {
+		b.view = *c.View
+	}
+	if c.Resilience != nil {
+		b.retry = *c.Resilience
+	}
+	if err := b.makeFolders(); err != nil {
+		return nil, err
+	}
+	b.manifest = newManifest(b.runDir, b.now)
+	b.fan = event.NewFanout(&event.Options{Now: b.now})
+	if c.Sink != nil {
+		b.fan.Add(c.Sink)
+	}
+	id, err := b.newRunID()
+	if err != nil {
+		return nil, err
+	}
+	rt := &Runtime{base: b, id: id}
+	if c.Endpoint != "" {
+		b.watch = &failure.Watch{Policy: b.retry, Reach: failure.Probe{Endpoint: c.Endpoint}.Reach, Notice: rt.networkNotice}
+	}
+	return rt, nil
+}
+
+// networkNotice tells once that the network went, and once that it is back.
+func (rt *Runtime) networkNotice(n failure.Notice) {
+	text := fmt.Sprintf("the network is back after %v", n.Offline.Round(time.Second))
+	if !n.Online {
+		text = fmt.Sprintf("waiting for the network: %v", n.Err)
+	}
+	rt.emit(event.Event{Kind: event.Task, Text: text})
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Workspace == "":
+		return errors.New("engine: Config.Workspace is empty: name the folder the agents work in")
+	case c.Harness == nil:
+		return errors.New("engine: Config.Harness is nil: make one with harness/native.New")
+	case c.Store == nil:
+		return errors.New("engine: Config.Store is nil: open one with store.Open")
+	}
+	if c.Resilience != nil {
+		return c.Resilience.Check()
+	}
+	return nil
+}
+
+// makeFolders makes workspace and run directory and reads or makes the
+// project's id, which moves with the run directory.
+func (b *base) makeFolders() error {
+	workspace, err := filepath.Abs(b.config.Workspace)
+	if err != nil {
+		return fmt.Errorf("workspace %s: %w", b.config.Workspace, err)
+	}
+	runDir := b.config.RunDir
+	if runDir == "" {
+		runDir = filepath.Join(workspace, "runs")
+	}
+	if runDir, err = filepath.Abs(runDir); err != nil {
+		return fmt.Errorf("run directory %s: %w", b.config.RunDir, err)
+	}
+	for _, dir := range []string{workspace, runDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make folder: %w", err)
+		}
+	}
+	b.workspace, b.runDir = workspace, runDir
+	if err := ignoreAll(runDir); err != nil {
+		return err
+	}
+	b.project, err = b.projectID()
+	return err
+}
+
+// ignoreAll keeps git away from a folder that is ours.
+func ignoreAll(dir string) error {
+	path := filepath.Join(dir, ".gitignore")
+	if _, err := os.Lstat(path); err == nil {
+		return nil // a person's own stays
+	}
+	return atomicfile.Write(path, []byte("*\n"), 0o644)
+}
+
+func (b *base) projectID() (string, error) {
+	var id string
+	err := atomicfile.Update(filepath.Join(b.runDir, "id"), 0o644, func(old []byte) ([]byte, error) {
+		if id = strings.TrimSpace(string(old)); id != "" {
+			return nil, nil
+		}
+		fresh, err := b.hex(8)
+		if err != nil {
+			return nil, err
+		}
+		id = fresh
+		return []byte(id + "\n"), nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsAny(id, "/\\\x00\n") || len(id) > 128 {
+		return "", fmt.Errorf("%s does not hold an id (one word made by flower): restore it, or move the run directory away to start over",
+			filepath.Join(b.runDir, "id"))
+	}
+	return id, nil
+}
+
+// hex is 2n random hex digits.
+func (b *base) hex(n int) (string, error) {
+	raw := make([]byte, n)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := io.ReadFull(b.random, raw); err != nil {
+		return "", fmt.Errorf("random source: %w", err)
+	}
+	return hex.EncodeToString(raw), nil
+}
+
+func (b *base) newRunID() (string, error) {
+	suffix, err := b.hex(3)
+	return b.now().Format("20060102-150405") + "-" + suffix, err
+}
+
+// float is a random number in [0, 1), for jitter.
+func (b *base) float() float64 {
+	var raw [4]byte
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := io.ReadFull(b.random, raw[:]); err != nil {
+		return 0.5 // the middle of the jitter: a broken source is reported where ids are made
+	}
+	n := uint32(raw[0])<<24 | uint32(raw[1])<<16 | uint32(raw[2])<<8 | uint32(raw[3])
+	return float64(n) / (1 << 32)
+}
+
+// child is a Runtime for a run of its own that shares everything else.
+func (rt *Runtime) child() (*Runtime, error) {
+	id, err := rt.newRunID()
+	if err != nil {
+		return nil, err
+	}
+	return &Runtime{base: rt.base, id: id, parent: rt}, nil
+}
+
+func (rt *Runtime) emit(e event.Event) {
+	e.Run = rt.id
+	rt.fan.Emit(e)
+}
+
+// keep books a result, here and at the parent, and writes this run's rows.
+func (rt *Runtime) keep(r Result) error {
+	for p := rt.parent; p != nil; p = p.parent {
+		p.ledger.add(r)
+	}
+	rt.ledger.add(r)
+	var own []Result
+	for _, row := range rt.ledger.all() {
+		if row.Run == rt.id {
+			own = append(own, row)
+		}
+	}
+	notice, err := rt.manifest.write(rt.id, own)
+	if notice != "" {
+		rt.emit(event.Event{Kind: event.Task, Text: notice})
+	}
+	return err
+}
+
+// ledger is results in order.
+type ledger struct {
+	mu      sync.Mutex
+	results []Result
+}
+
+func (l *ledger) add(r Result) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.results = append(l.results, r)
+}
+
+func (l *ledger) all() []Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Result(nil), l.results...)
+}
+
+func (l *ledger) cost() (sum float64, ok bool) {
+	return sumCost(l.all())
+}
+
+func sumCost(results []Result) (sum float64, ok bool) {
+	ok = true
+	for _, r := range results {
+		if r.CostUSD == nil {
+			ok = false
+			continue
+		}
+		sum += *r.CostUSD
+	}
+	return sum, ok
+}

@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flowerlua/flower/engine/event"
+)
+
+// stepRun is one step of one run of a workflow.
+type stepRun struct {
+	*runner
+	Step
+	index int
+}
+
+// stepEnd is how a step ended.
+type stepEnd struct {
+	ran     bool // an agent ran: result is real
+	passed  bool
+	aborted bool
+	result  Result
+	value   string // of a step that passed: what the context keeps
+	reason  string // of a step that did not: for a person
+}
+
+// attemptPlan is what one attempt of a step sends, and where to.
+type attemptPlan struct {
+	label  string
+	prompt string
+	resume string
+	fork   bool
+	round  bool // continues the session of an attempt that was sent back
+}
+
+// wanted asks when.
+func (s *stepRun) wanted(ctx context.Context) (bool, error) {
+	if s.When == nil {
+		return true, nil
+	}
+	return s.When(ctx, s.ctx)
+}
+
+// broken is the end of a step one of whose callbacks did not work.
+func (s *stepRun) broken(callback string, err error) stepEnd {
+	if reason, ok := aborted(err); ok {
+		return stepEnd{aborted: true, reason: reason}
+	}
+	text := fmt.Sprintf("%s of step %s is broken: %v", callback, s.Name, err)
+	s.rt.emit(event.Event{Kind: event.Error, Step: s.Name, Text: text})
+	return stepEnd{reason: text}
+}
+
+// with keeps the result of the attempt that a callback broke on.
+func (e stepEnd) with(r Result) stepEnd {
+	e.ran, e.result = true, r
+	return e
+}
+
+// run runs the step's attempts. An error is of the engine, not of the step.
+func (s *stepRun) run(ctx context.Context) (stepEnd, error) {
+	first, err := s.firstPlan()
+	if err != nil {
+		return stepEnd{reason: err.Error()}, nil
+	}
+	s.announce(first)
+	if first.prompt, err = s.renderPrompt(ctx, first.resume != ""); err != nil {
+		return s.broken("prompt", err), nil
+	}
+	s.noteCutOff(&first)
+	plan := first
+	for n := 1; ; n++ {
+		result, err := s.attempt(ctx, plan)
+		if err != nil {
+			return stepEnd{}, err
+		}
+		end, reason, decided := s.judge(ctx, result)
+		if decided || ctx.Err() != nil {
+			return end, nil
+		}
+		if n > s.Retries {
+			return stepEnd{ran: true, result: result, reason: reason}, nil
+		}
+		next, broken := s.nextPlan(ctx, first, plan, result, reason, n)
+		if broken != nil {
+			return broken.with(result), nil
+		}
+		plan = next
+	}
+}
+
+// firstPlan chooses the session: resume_from, else the lineage, else a new one.
+func (s *stepRun) firstPlan() (attemptPlan, error) {
+	plan := attemptPlan{label: s.Name}
+	switch {
+	case s.ResumeFrom != "":
+		id := s.sessions[s.ResumeFrom]
+		if id == "" {
+			return plan, fmt.Errorf("resume_from: step %s left no session to continue", s.ResumeFrom)
+		}
+		plan.resume, plan.fork = id, s.Fork
+	case s.known[s.Name] != "":
+		plan.resume, plan.fork = s.known[s.Name], s.Fork
+	}
+	return plan, nil
+}
+
+func (s *stepRun) announce(p attemptPlan) {
+	s.rt.emit(event.Event{Kind: event.Step, Step: s.Name, Session: p.resume, Text: s.Name, Payload: map[string]any{
+		"index": s.index + 1, "total": len(s.flow.Steps), "resumed": p.resume != "", "woke": s.woke, "restored": false}})
+}
+
+func (s *stepRun) renderPrompt(ctx context.Context, continued bool) (string, error) {
+	if continued && s.ResumePrompt != nil {
+		return s.ResumePrompt(ctx, s.ctx)
+	}
+	return s.Prompt(ctx, s.ctx)
+}
+
+// noteCutOff replaces the prompt when the session was given the very same one by
+// a process that died before the step ended: it need only go on.
+func (s *stepRun) noteCutOff(p *attemptPlan) {
+	hash := promptHash(p.prompt)
+	if p.resume != "" && !p.fork && s.progress.wasInFlight(s.Name, p.resume, hash) {
+		p.prompt = cutOffNote
+	}
+	s.progress.begin(s.Name, hash)
+}
+
+// attempt runs the agent once. The lineage hears of the session while Run runs,
+// and only under the step's plain name: a judge that a gate runs is never
+// remembered.
+func (s *stepRun) attempt(ctx context.Context, p attemptPlan) (Result, error) {
+	var hookErr error
+	opts := RunOptions{StepName: p.label, Resume: p.resume, Fork: p.fork}
+	if !s.flow.Once {
+		opts.remember = func(id string) {
+			if err := s.remember(ctx, id); err != nil && hookErr == nil {
+				hookErr = err
+			}
+		}
+	}
+	result, err := s.rt.Run(ctx, s.Spec, p.prompt, opts)
+	if err == nil {
+		err = hookErr
+	}
+	return result, err
+}
+
+func (s *stepRun) remember(ctx context.Context, id string) error {
+	if err := s.progress.inFlight(ctx, id); err != nil {
+		return err
+	}
+	return s.lineage.Remember(s.Name, id)
+}
+
+// judge asks the gate about a result, and reduce when it passes. decided means
+// that no further attempt follows.
+func (s *stepRun) judge(ctx context.Context, r Result) (end stepEnd, reason string, decided bool) {
+	if !r.OK {
+		return stepEnd{ran: true, result: r, reason: r.Error}, r.Error, false
+	}
+	if s.Gate != nil {
+		pass, why, err := s.Gate(ctx, r, s.ctx)
+		if err != nil {
+			return s.broken("gate", err).with(r), "", true
+		}
+		if !pass {
+			return stepEnd{ran: true, result: r, reason: why}, why, false
+		}
+	}
+	end = stepEnd{ran: true, passed: true, result: r, value: r.Text}
+	if s.Reduce != nil {
+		value, err := s.Reduce(ctx, r, s.ctx)
+		if err != nil {
+			return s.broken("reduce", err).with(r), "", true
+		}
+		end.value = value
+	}
+	return end, "", true
+}
+
+// nextPlan decides what attempt n+1 sends, and where to.
+func (s *stepRun) nextPlan(ctx context.Context, first, last attemptPlan, r Result, reason string, n int) (attemptPlan, *stepEnd) {
+	text := ""
+	switch {
+	case s.OnReject != nil:
+		sent, err := s.OnReject(ctx, r, s.ctx, reason)
+		if err != nil {
+			end := s.broken("on_reject", err)
+			return attemptPlan{}, &end
+		}
+		text = sent
+	case r.OK:
+		text = reason // the gate's own words
+	}
+	next := attemptPlan{label: fmt.Sprintf("%s#round%d", s.Name, n+1), prompt: text, resume: r.SessionID, round: true}
+	switch {
+	case !r.OK && r.SessionID == "":
+		// Nothing was reached: the same again.
+		next.prompt, next.resume, next.fork, next.round = last.prompt, last.resume, last.fork, last.round
+	case text == "" || r.SessionID == "":
+		next = attemptPlan{prompt: first.prompt, resume: first.resume, fork: first.fork}
+		if s.ResumeFrom == "" && first.resume != "" {
+			return s.scratchPlan(ctx, n)
+		}
+	}
+	if !next.round {
+		next.label = fmt.Sprintf("%s#retry%d", s.Name, n)
+	}
+	return next, nil
+}
+
+// scratchPlan starts over where the first attempt continued a remembered
+// session: in a new one, with the whole prompt.
+func (s *stepRun) scratchPlan(ctx context.Context, n int) (attemptPlan, *stepEnd) {
+	prompt, err := s.Prompt(ctx, s.ctx)
+	if err != nil {
+		end := s.broken("prompt", err)
+		return attemptPlan{}, &end
+	}
+	return attemptPlan{label: fmt.Sprintf("%s#retry%d", s.Name, n), prompt: prompt}, nil
+}

@@ -1,0 +1,216 @@
+package luabind
+
+import (
+	"fmt"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/harness"
+)
+
+// constructor makes a Lua function that takes one table, marks it as being of a
+// kind and gives it back. What is in it is checked when it is used, so that all
+// mistakes of a workflow are reported together, also those of fields the script
+// set later.
+func (s *state) constructor(kind string) lua.LGFunction {
+	return func(L *lua.LState) int {
+		t, ok := L.Get(1).(*lua.LTable)
+		if !ok || L.GetTop() != 1 {
+			s.misuse(L, "flower.%s takes one table: flower.%s{ … }; it was given %s", kind, kind, s.describeArgs(L))
+		}
+		if s.kinds[t] != nil {
+			s.misuse(L, "flower.%s was given the table of a %s; give it a table of its own", kind, s.kinds[t].kind)
+		}
+		file, line := s.caller(L)
+		at := &position{file: file, line: line}
+		if c := s.chunks[file]; c != nil {
+			at = c.locate(line, t)
+		}
+		s.kinds[t] = &made{kind: kind, at: at}
+		if kind == "workflow" {
+			if _, err := s.toWorkflow(t); err != nil {
+				s.raise(L, CodeMisuse, err)
+			}
+		}
+		L.Push(t)
+		return 1
+	}
+}
+
+func (s *state) describeArgs(L *lua.LState) string {
+	if L.GetTop() == 0 {
+		return "nothing"
+	}
+	out := ""
+	for i := 1; i <= L.GetTop(); i++ {
+		if i > 1 {
+			out += ", "
+		}
+		out += "a " + s.describe(L.Get(i))
+	}
+	return out
+}
+
+func (s *state) isMade(t *lua.LTable, kind string) bool {
+	m := s.kinds[t]
+	return m != nil && m.kind == kind
+}
+
+// toWorkflow reads a workflow with its steps and specs; the error is *Mistakes.
+func (s *state) toWorkflow(t *lua.LTable) (*engine.Workflow, error) {
+	var found []Mistake
+	r := s.reader(s.L, t, "", &found)
+	w := &engine.Workflow{Name: r.text("name"), Context: s.readContext(r)}
+	if v := r.get("continuous"); v != lua.LNil {
+		w.Once = !r.boolean("continuous")
+	}
+	if fn := r.function("on_step"); fn != nil {
+		w.OnStep = s.onStep(fn)
+	}
+	if r.required("steps", "a list of flower.step{…}") {
+		s.readSteps(r, w)
+	}
+	r.finish()
+	if len(found) > 0 {
+		return nil, newMistakes(found)
+	}
+	return w, nil
+}
+
+func (s *state) readContext(r *reader) engine.Context {
+	v := r.get("context")
+	if v == lua.LNil {
+		// Kept in the table, so that running the workflow twice reuses it.
+		t := s.L.NewTable()
+		r.t.RawSetString("context", t)
+		return &tableContext{s: s, t: t}
+	}
+	t, ok := v.(*lua.LTable)
+	if !ok {
+		r.mustBe("context", "a table", v)
+		return nil
+	}
+	return &tableContext{s: s, t: t}
+}
+
+func (s *state) readSteps(r *reader, w *engine.Workflow) {
+	steps, ok := r.get("steps").(*lua.LTable)
+	if !ok {
+		r.mustBe("steps", "a list of flower.step{…}", r.get("steps"))
+		return
+	}
+	if steps.Len() == 0 {
+		r.wrong("steps", "is empty; a workflow has at least one flower.step{…}")
+	}
+	var earlier []string
+	for i := 1; i <= steps.Len(); i++ {
+		path := fmt.Sprintf("steps[%d]", i)
+		t, ok := steps.RawGetInt(i).(*lua.LTable)
+		if !ok || !s.isMade(t, "step") {
+			r.wrong("steps", "item %d is a %s; it must be a flower.step{…}", i, s.describe(steps.RawGetInt(i)))
+			continue
+		}
+		before := len(*r.found)
+		step := s.readStep(t, path, r.found)
+		if len(*r.found) == before {
+			s.checkStep(t, path, step, earlier, r.found)
+		}
+		earlier = append(earlier, step.Name)
+		w.Steps = append(w.Steps, step)
+	}
+}
+
+// checkStep adds what the engine itself finds wrong with a step whose fields
+// have the right types.
+func (s *state) checkStep(t *lua.LTable, path string, step engine.Step, earlier []string, found *[]Mistake) {
+	for _, m := range step.Mistakes(earlier) {
+		at := s.kinds[t].at
+		*found = append(*found, Mistake{File: at.file, Line: at.lineOf(m.Field), Path: path + "." + m.Field, Text: m.Text})
+	}
+}
+
+func (s *state) readStep(t *lua.LTable, path string, found *[]Mistake) engine.Step {
+	r := s.reader(s.L, t, path, found)
+	step := engine.Step{}
+	if r.required("name", "a string") {
+		step.Name = r.text("name")
+	}
+	if r.required("spec", "a flower.agent{…}") {
+		step.Spec = s.readSpecField(r)
+	}
+	if r.required("prompt", "a string or a function of ctx") {
+		step.Prompt = s.readPrompt(r, "prompt")
+	}
+	step.ResumePrompt = s.readPrompt(r, "resume_prompt")
+	step.ResumeFrom = r.text("resume_from")
+	step.Fork = r.boolean("fork")
+	step.Retries = r.count("retries")
+	step.OnFail = engine.OnFail(r.oneOf("on_fail", "stop", "skip", "continue"))
+	if fn := r.function("gate"); fn != nil {
+		step.Gate = s.gate(fn)
+	}
+	if fn := r.function("when"); fn != nil {
+		step.When = s.when(fn)
+	}
+	if fn := r.function("on_reject"); fn != nil {
+		step.OnReject = s.onReject(fn)
+	}
+	if fn := r.function("reduce"); fn != nil {
+		step.Reduce = s.reduce(fn)
+	}
+	r.finish()
+	return step
+}
+
+func (s *state) readSpecField(r *reader) engine.Spec {
+	t, ok := r.get("spec").(*lua.LTable)
+	if !ok || !s.isMade(t, "agent") {
+		r.mustBe("spec", "a flower.agent{…}", r.get("spec"))
+		return engine.Spec{}
+	}
+	return s.readSpec(t, r.fieldPath("spec"), r.found)
+}
+
+func (s *state) readSpec(t *lua.LTable, path string, found *[]Mistake) engine.Spec {
+	r := s.reader(s.L, t, path, found)
+	spec := engine.Spec{}
+	if r.required("name", "a string") {
+		spec.Name = r.text("name")
+	}
+	spec.Instructions = r.text("instructions")
+	spec.AllowedTools = r.texts("allowed_tools")
+	spec.DisallowedTools = r.texts("disallowed_tools")
+	spec.Model = r.text("model")
+	spec.Effort = readEffort(r)
+	spec.MaxTurns = r.count("max_turns")
+	spec.MaxBudgetUSD = r.amount("max_budget_usd")
+	spec.PermissionMode = harness.PermissionMode(r.oneOf("permission_mode", "default", "acceptEdits", "plan", "bypassPermissions"))
+	spec.AddDirs = r.texts("add_dirs")
+	spec.Env = r.dict("env")
+	r.finish()
+	return spec
+}
+
+// readEffort is a level or a number of tokens.
+func readEffort(r *reader) string {
+	v := r.get("effort")
+	if n, ok := integer(v); ok {
+		return fmt.Sprint(n)
+	}
+	return r.text("effort")
+}
+
+func (s *state) readPrompt(r *reader, field string) engine.Prompt {
+	switch v := r.get(field).(type) {
+	case *lua.LNilType:
+		return nil
+	case lua.LString:
+		return engine.Text(string(v))
+	case *lua.LFunction:
+		return s.prompt(field, v)
+	default:
+		r.mustBe(field, "a string or a function of ctx", v)
+		return nil
+	}
+}

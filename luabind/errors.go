@@ -1,0 +1,213 @@
+package luabind
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/flowerlua/flower/engine"
+)
+
+// Error is one thing that went wrong in a script.
+type Error struct {
+	File    string
+	Line    int // 0 where it is not known
+	Code    string
+	Message string
+
+	trace string
+	cause error
+}
+
+// Error is file:line: message.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
+}
+
+// Unwrap is the Go error behind it, if there is one.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Backtrace lists the script's calls that led there, for -v; may be empty.
+func (e *Error) Backtrace() string { return e.trace }
+
+// The codes of errors that flower raises in a script.
+const (
+	CodeMisuse = "misuse" // a wrong argument
+	CodeEngine = "engine" // the engine could not do it
+	CodeAbort  = "abort"  // flower.abort
+	CodeLimit  = "limit"  // the script computed for too long
+	CodeSyntax = "syntax"
+)
+
+// Mistake is one wrong field of a table given to a constructor.
+type Mistake struct {
+	File string
+	Line int
+	Path string // steps[2].retries
+	Text string
+}
+
+// String is file:line: path: text.
+func (m Mistake) String() string {
+	place := m.File
+	if m.Line > 0 {
+		place = fmt.Sprintf("%s:%d", m.File, m.Line)
+	}
+	if m.Path == "" {
+		return fmt.Sprintf("%s: %s", place, m.Text)
+	}
+	return fmt.Sprintf("%s: %s: %s", place, m.Path, m.Text)
+}
+
+// Mistakes are all that is wrong with a table, in the order of the lines.
+type Mistakes struct{ List []Mistake }
+
+// Error is one line a mistake.
+func (e *Mistakes) Error() string {
+	lines := make([]string, len(e.List))
+	for i, m := range e.List {
+		lines[i] = m.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newMistakes(list []Mistake) *Mistakes {
+	slices.SortStableFunc(list, func(a, b Mistake) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.Line - b.Line
+	})
+	return &Mistakes{List: list}
+}
+
+// positioned splits "fix.lua:12: message" as Lua writes it.
+var positioned = regexp.MustCompile(`(?s)^(.+?):(\d+): (.*)$`)
+
+// fromLua makes a Go error of what a protected call of a script returned.
+func fromLua(err error, file string) error {
+	var api *lua.ApiError
+	if !errors.As(err, &api) {
+		return &Error{File: file, Message: err.Error(), cause: err}
+	}
+	e := &Error{File: file, trace: api.StackTrace, cause: api.Cause}
+	switch v := api.Object.(type) {
+	case *lua.LTable:
+		if u, ok := v.RawGetString("_cause").(*lua.LUserData); ok {
+			if list, ok := u.Value.(*Mistakes); ok {
+				return list
+			}
+			e.cause, _ = u.Value.(error)
+		}
+		e.Code = lua.LVAsString(v.RawGetString("code"))
+		e.place(lua.LVAsString(v.RawGetString("where")) + ": " + tableMessage(v))
+	default:
+		e.place(lua.LVAsString(v))
+		if e.Message == "" {
+			e.Message = fmt.Sprintf("an error that is a %s was raised", v.Type())
+		}
+	}
+	if e.Code == CodeAbort {
+		e.cause = engine.Abort(e.Message)
+	}
+	return e
+}
+
+// place reads the position off a message.
+func (e *Error) place(message string) {
+	if m := positioned.FindStringSubmatch(message); m != nil {
+		if line, err := strconv.Atoi(m[2]); err == nil {
+			e.File, e.Line, e.Message = m[1], line, m[3]
+			return
+		}
+	}
+	e.Message = strings.TrimPrefix(message, ": ")
+}
+
+func tableMessage(t *lua.LTable) string {
+	if s, ok := t.RawGetString("message").(lua.LString); ok {
+		return string(s)
+	}
+	return "an error that is a table without a message was raised"
+}
+
+// fromParser makes an *Error of what the parser said.
+func fromParser(err error, file, source string) error {
+	var p *parse.Error
+	if !errors.As(err, &p) {
+		return &Error{File: file, Code: CodeSyntax, Message: err.Error(), cause: err}
+	}
+	line := p.Pos.Line
+	text := "syntax error"
+	switch {
+	case line == parse.EOF || p.Token == "":
+		line = strings.Count(strings.TrimRight(source, "\n"), "\n") + 1
+		text = "the script ends in the middle of something: an end, a bracket or a quote is missing"
+	case strings.Contains(p.Message, "unterminated"):
+		text = strings.TrimSpace(p.Message)
+	default:
+		text += fmt.Sprintf(" near %q", p.Token)
+	}
+	return &Error{File: file, Line: line, Code: CodeSyntax, Message: text, cause: err}
+}
+
+// cause is the system's word for what is wrong with a path, without the path
+// that the message names already.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// raise stops the script with an error value {code, message, where}; it does not
+// return. L is the thread that is running, which may be a coroutine.
+func (s *state) raise(L *lua.LState, code string, err error) {
+	t := L.NewTable()
+	t.RawSetString("code", lua.LString(code))
+	t.RawSetString("message", lua.LString(err.Error()))
+	t.RawSetString("where", lua.LString(s.where(L)))
+	u := L.NewUserData()
+	u.Value = err
+	t.RawSetString("_cause", u)
+	L.SetMetatable(t, s.errorMeta)
+	L.Error(t, 0)
+}
+
+// misuse raises a wrong argument.
+func (s *state) misuse(L *lua.LState, format string, args ...any) {
+	s.raise(L, CodeMisuse, fmt.Errorf(format, args...))
+}
+
+// where is the place in a script of the innermost call.
+func (s *state) where(L *lua.LState) string {
+	file, line := s.caller(L)
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// caller is file and line of the innermost script function on the stack.
+func (s *state) caller(L *lua.LState) (string, int) {
+	for level := 0; ; level++ {
+		frame, ok := L.GetStack(level)
+		if !ok {
+			return s.program.main.name, 0
+		}
+		if _, err := L.GetInfo("Sl", frame, lua.LNil); err == nil && frame.What != "G" && frame.CurrentLine > 0 {
+			return frame.Source, frame.CurrentLine
+		}
+	}
+}

@@ -1,0 +1,120 @@
+// Package luabind lets a Lua script describe and run a workflow.
+//
+// A Program is a compiled script: immutable, shareable, run as often as wanted.
+// Each run has a Lua state of its own, sandboxed: the script reaches files,
+// commands and agents through the global flower alone. Callbacks of the script
+// (prompts, gates, on_reject, …) are called on the goroutine of Program.Run, one
+// at a time, whoever asks.
+//
+//	program, err := luabind.LoadFile("fix.lua", nil)
+//	ending, err := program.Run(ctx, rt, os.Args[1:])
+//
+// A Rehearsal (rehearsal.go) is a script that plays the model.
+//
+// Errors of a script are *Error (one place) or *Mistakes (all that is wrong with
+// its tables, at once); both name file and line.
+package luabind
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/flowerlua/flower/engine"
+)
+
+// Options say what a script may do. The zero value is a sandboxed script with the
+// default limits.
+type Options struct {
+	// Modules are made available to require and as flower's neighbours.
+	Modules []Module
+	// Fresh and From start the script's workflows, see engine.WorkflowOptions.
+	Fresh bool
+	From  string
+	// Trust adds Lua's io and the whole of os to the sandbox.
+	Trust bool
+	// ComputeLimit is how long Lua may compute between two calls into the engine;
+	// 0 means 60 seconds. Waiting for commands and agents does not count.
+	ComputeLimit time.Duration
+	// CommandLimit is flower.sh's time-out where the script names none; 0 means
+	// two minutes.
+	CommandLimit time.Duration
+	// SecretEnv names environment variables that commands of the script never see,
+	// on top of the providers' own.
+	SecretEnv []string
+}
+
+// Module is a set of Go functions for scripts: require(Name) returns a table of
+// them.
+type Module struct {
+	Name string
+	// Functions by their Lua name. A function may take a context.Context first,
+	// then strings, booleans, numbers, slices, maps and structs (filled from
+	// tables by their json tags); it returns at most one value of these kinds, and
+	// at most one error behind it. An error comes back to the script as nil and its
+	// text. Functions run off the script's goroutine, so they may block.
+	Functions map[string]any
+}
+
+// maxSource caps the size of a script, in bytes: a larger one is data, which
+// belongs in a file that the script reads.
+const maxSource = 1 << 20
+
+// Program is a compiled script. It is immutable and safe for concurrent use.
+type Program struct {
+	options Options
+	main    *chunk
+	dir     string // of the script, where require looks; empty: nowhere
+}
+
+// LoadFile compiles the script at path; nil options are the defaults. Errors of
+// syntax are *Error.
+func LoadFile(path string, o *Options) (*Program, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("script %s: %w", path, cause(err))
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("script %s is a folder", path)
+	}
+	if info.Size() > maxSource {
+		return nil, fmt.Errorf("script %s has %d bytes; a script may have %d", path, info.Size(), maxSource)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("script %s: %w", path, cause(err))
+	}
+	p, err := Load(path, string(source), o)
+	if err != nil {
+		return nil, err
+	}
+	p.dir = folderOf(path)
+	return p, nil
+}
+
+// Load compiles source under a name for messages. Its require finds embedded
+// and Go modules only.
+func Load(name, source string, o *Options) (*Program, error) {
+	p := &Program{}
+	if o != nil {
+		p.options = *o
+	}
+	if err := p.options.check(); err != nil {
+		return nil, err
+	}
+	main, err := compile(name, source)
+	if err != nil {
+		return nil, err
+	}
+	p.main = main
+	return p, nil
+}
+
+// Run makes a state, executes the script with args and, when it returns a
+// workflow, runs that on rt. It returns how the workflow ended; a script that ran
+// workflows itself ends with the last of them, one that ran none with an OK
+// Ending. When ctx ends, so does the script, whatever it catches.
+func (p *Program) Run(ctx context.Context, rt *engine.Runtime, args []string) (engine.Ending, error) {
+	return p.run(ctx, rt, args)
+}

@@ -1,0 +1,300 @@
+package luabind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/tool"
+)
+
+// state is one run of a script. Lua is touched by one goroutine only, the one
+// that called Program.Run; it owns every field but jobs and closed.
+//
+// Whatever blocks runs on a goroutine of its own while the owner serves jobs:
+// callbacks that the engine, on other goroutines, wants called. So a guard in Lua
+// works while a gate in Lua runs a judge.
+type state struct {
+	program *Program
+	rt      *engine.Runtime // nil in a rehearsal
+	L       *lua.LState
+	root    *os.Root // the workspace: what flower.fs can reach
+	// commands runs flower.sh; what a command leaves behind ends with the state.
+	commands *tool.Set
+	clock    *clock
+
+	jobs   chan job
+	closed chan struct{}
+
+	chunks    map[string]*chunk // by name, for positions
+	loading   map[string]bool   // modules being required
+	loaded    map[string]lua.LValue
+	kinds     map[*lua.LTable]*made // tables that constructors returned
+	errorMeta *lua.LTable
+	arrayMeta *lua.LTable
+	handle    *lua.LTable // metatable of runtimes
+	ending    *engine.Ending
+}
+
+// made is what a constructor knows of a table it returned.
+type made struct {
+	kind string // agent, step, workflow
+	at   *position
+}
+
+// job is a call that another goroutine wants done on the owner's.
+type job struct {
+	do   func()
+	done chan struct{}
+}
+
+// Limits of a state. Lua's own defaults let a script take what it can get.
+const (
+	callDepth    = 200      // nested calls
+	registryInit = 1 << 10  // slots for values
+	registryMost = 1 << 20  // slots for values, grown to at most
+	maxArray     = 1 << 20  // longest array part; beyond it a table hashes
+	maxString    = 64 << 20 // what string.rep may make, in bytes
+)
+
+func init() {
+	// Process-wide in gopher-lua, and only a threshold between two ways to store
+	// the same table: t[1e9] = 1 must not allocate a billion slots.
+	lua.MaxArrayIndex = maxArray
+}
+
+// newBare makes a state with the sandbox alone.
+func (p *Program) newBare() *state {
+	s := &state{
+		program: p, clock: newClock(p.options.computeLimit()),
+		jobs: make(chan job), closed: make(chan struct{}),
+		chunks:  map[string]*chunk{p.main.name: p.main},
+		loading: map[string]bool{}, loaded: map[string]lua.LValue{}, kinds: map[*lua.LTable]*made{},
+	}
+	s.L = lua.NewState(lua.Options{
+		SkipOpenLibs: true, CallStackSize: callDepth, MinimizeStackMemory: true,
+		RegistrySize: registryInit, RegistryMaxSize: registryMost,
+	})
+	s.L.SetContext(s.clock)
+	s.openSandbox()
+	return s
+}
+
+// newState makes a state for a script that works with rt.
+func (p *Program) newState(rt *engine.Runtime) (*state, error) {
+	root, err := os.OpenRoot(rt.Workspace())
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	s := p.newBare()
+	s.rt, s.root = rt, root
+	s.commands = tool.NewSet(tool.Options{Workspace: rt.Workspace(), SecretEnv: p.options.SecretEnv})
+	s.openFlower()
+	return s, nil
+}
+
+func (s *state) close() {
+	close(s.closed)
+	if s.commands != nil {
+		s.commands.Close()
+	}
+	s.L.Close()
+	if s.root != nil {
+		_ = s.root.Close() // nothing is pending in it
+	}
+}
+
+func (p *Program) run(ctx context.Context, rt *engine.Runtime, args []string) (engine.Ending, error) {
+	s, err := p.newState(rt)
+	if err != nil {
+		return engine.Ending{}, err
+	}
+	defer s.close()
+	returned, err := s.execute(ctx, args)
+	if err != nil {
+		return s.lastEnding(), err
+	}
+	switch t, ok := returned.(*lua.LTable); {
+	case ok && s.isMade(t, "workflow"):
+		return s.runReturned(ctx, t)
+	case returned == lua.LNil:
+		return s.lastEnding(), nil
+	default:
+		return engine.Ending{}, &Error{File: p.main.name, Code: CodeMisuse,
+			Message: fmt.Sprintf("the script returned a %s; return what flower.workflow{…} gives, or nothing", s.describe(returned))}
+	}
+}
+
+// execute runs the script itself and gives what it returned.
+func (s *state) execute(ctx context.Context, args []string) (lua.LValue, error) {
+	argTable := s.L.NewTable()
+	values := make([]lua.LValue, len(args))
+	for i, a := range args {
+		values[i] = lua.LString(a)
+		argTable.Append(lua.LString(a))
+	}
+	argTable.RawSetInt(0, lua.LString(s.program.main.name))
+	s.L.SetGlobal("arg", argTable)
+	out, err := s.call(ctx, s.L.NewFunctionFromProto(s.program.main.proto), 1, values...)
+	if err != nil {
+		return lua.LNil, err
+	}
+	return out[0], nil
+}
+
+// runReturned runs the workflow that the script returned, on a goroutine of its
+// own while this one serves its callbacks.
+func (s *state) runReturned(ctx context.Context, t *lua.LTable) (ending engine.Ending, err error) {
+	flow, mistakes := s.toWorkflow(t)
+	if mistakes != nil {
+		return engine.Ending{}, mistakes
+	}
+	s.serve(func() { ending, err = s.rt.RunWorkflow(ctx, flow, s.program.workflowOptions()) })
+	return ending, err
+}
+
+func (p *Program) workflowOptions() engine.WorkflowOptions {
+	return engine.WorkflowOptions{Fresh: p.options.Fresh, From: p.options.From}
+}
+
+// lastEnding is how a script ended that ran its workflows itself.
+func (s *state) lastEnding() engine.Ending {
+	if s.ending != nil {
+		return *s.ending
+	}
+	e := engine.Ending{Run: s.rt.ID(), OK: true, Results: s.rt.Results()}
+	if usd, ok := s.rt.TotalCost(); ok {
+		e.CostUSD = &usd
+	}
+	return e
+}
+
+// call calls a Lua function on the owner's goroutine, bounded by ctx and by the
+// compute limit.
+func (s *state) call(ctx context.Context, fn *lua.LFunction, returns int, args ...lua.LValue) ([]lua.LValue, error) {
+	leave := s.clock.enter(ctx)
+	top := s.L.GetTop()
+	err := s.L.CallByParam(lua.P{Fn: fn, NRet: returns, Protect: true}, args...)
+	stopped := leave()
+	if err != nil {
+		s.L.SetTop(top)
+		return nil, s.explain(err, stopped)
+	}
+	out := make([]lua.LValue, returns)
+	for i := range out {
+		out[i] = s.L.Get(top + 1 + i)
+	}
+	s.L.SetTop(top)
+	return out, nil
+}
+
+// explain makes a Go error of a call that failed. A stop from outside wins over
+// whatever the script made of it.
+func (s *state) explain(err error, stopped error) error {
+	e := fromLua(err, s.program.main.name)
+	if stopped == nil {
+		return e
+	}
+	at := &Error{File: s.program.main.name, cause: stopped, Message: stopped.Error()}
+	var placed *Error
+	if errors.As(e, &placed) {
+		at.File, at.Line, at.trace = placed.File, placed.Line, placed.trace
+	}
+	if errors.Is(stopped, errCompute) {
+		at.Code = CodeLimit
+		at.Message = fmt.Sprintf("the script computed for %v without a call into the engine and was stopped: is there a loop without an end?", s.clock.limit)
+	}
+	return at
+}
+
+// serve runs work on a goroutine of its own and, until it is done, the jobs that
+// others send.
+func (s *state) serve(work func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	for {
+		select {
+		case j := <-s.jobs:
+			j.do()
+			close(j.done)
+		case <-done:
+			return
+		}
+	}
+}
+
+// block is serve for a Go function that a script called: the compute limit
+// stands still meanwhile. work gets the context of the calling callback.
+func (s *state) block(work func(ctx context.Context)) {
+	ctx := s.clock.context()
+	resume := s.clock.pause()
+	s.serve(func() { work(ctx) })
+	resume()
+}
+
+// errGone is what a callback gets that comes after the script's end.
+var errGone = errors.New("the script has ended")
+
+// do runs f on the owner's goroutine and waits for it; called from others.
+func (s *state) do(ctx context.Context, f func()) error {
+	j := job{do: f, done: make(chan struct{})}
+	select {
+	case s.jobs <- j:
+		<-j.done
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.closed:
+		return errGone
+	}
+}
+
+// callback calls a Lua function from another goroutine. prepare makes the
+// arguments, and take reads the results, both on the owner's.
+func (s *state) callback(ctx context.Context, fn *lua.LFunction, returns int, prepare func() []lua.LValue, take func([]lua.LValue) error) error {
+	var err error
+	sent := s.do(ctx, func() {
+		var out []lua.LValue
+		if out, err = s.call(ctx, fn, returns, prepare()...); err == nil {
+			err = take(out)
+		}
+	})
+	if sent != nil {
+		return sent
+	}
+	return err
+}
+
+func (o *Options) computeLimit() time.Duration {
+	if o.ComputeLimit == 0 {
+		return time.Minute
+	}
+	return o.ComputeLimit
+}
+
+func (o *Options) commandLimit() time.Duration {
+	if o.CommandLimit == 0 {
+		return 2 * time.Minute
+	}
+	return o.CommandLimit
+}
+
+func (o *Options) check() error {
+	if o.ComputeLimit < 0 || o.CommandLimit < 0 {
+		return fmt.Errorf("luabind: a limit is negative (compute %v, command %v)", o.ComputeLimit, o.CommandLimit)
+	}
+	for _, m := range o.Modules {
+		if err := m.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -84,6 +84,8 @@ func (s *Set) tools() []Tool {
 		builtin{s, "Write", writeSchema, false, s.write},
 		builtin{s, "Edit", editSchema, false, s.edit},
 		builtin{s, "Bash", bashSchema, false, s.bash},
+		builtin{s, "Glob", globSchema, true, s.glob},
+		builtin{s, "Grep", grepSchema, true, s.grep},
 		builtin{s, "BashOutput", bashOutputSchema, true, s.bashOutput},
 		builtin{s, "KillBash", killBashSchema, false, s.killBash},
 	}

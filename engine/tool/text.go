@@ -53,9 +53,9 @@ func size(n int64) string {
 	switch {
 	case n < 10_000:
 		return plural(int(n), "byte")
-	case n < 10<<20:
+	case n < 1<<20:
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 10<<30:
+	case n < 1<<30:
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))

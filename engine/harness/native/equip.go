@@ -1,0 +1,88 @@
+package native
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/internal/spell"
+)
+
+// modes are the permission modes.
+var modes = []string{"", string(harness.Default), string(harness.AcceptEdits), string(harness.Plan), string(harness.BypassPermissions)}
+
+// checkNames reports every kind of name that means nothing, before anything is
+// stored or spent.
+func (r *run) checkNames() error {
+	a := r.turn.Agent
+	all := kit{agentTool: nil, searchTool: nil}
+	for _, t := range tool.NewSet(tool.Options{Workspace: a.Workspace}).Tools() {
+		all[t.Definition().Name] = t
+	}
+	for _, t := range r.turn.HostTools {
+		all[t.Definition().Name] = t
+	}
+	if err := all.check("allowed_tools", a.AllowedTools); err != nil {
+		return err
+	}
+	if err := all.check("disallowed_tools", a.DisallowedTools); err != nil {
+		return err
+	}
+	if err := checkMode(a.PermissionMode); err != nil {
+		return err
+	}
+	for name, w := range a.Workers {
+		if err := all.check(fmt.Sprintf("worker %s: tools", name), w.Tools); err != nil {
+			return err
+		}
+		if err := checkMode(w.PermissionMode); err != nil {
+			return fmt.Errorf("worker %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func checkMode(m harness.PermissionMode) error {
+	if slices.Contains(modes, string(m)) {
+		return nil
+	}
+	return fmt.Errorf("permission_mode is %q; it is one of default, acceptEdits, plan, bypassPermissions%s", m, spell.Hint(string(m), modes[1:]))
+}
+
+// equip gives the thread the tools it may call. A tool of the embedding program
+// takes the place of a built-in one of the same name.
+func (t *thread) equip(allowed []string, mode harness.PermissionMode) {
+	a, c := t.run.turn.Agent, t.run.h.config
+	t.set = tool.NewSet(tool.Options{
+		Workspace: t.dir, AddDirs: a.AddDirs, Writable: []string{os.TempDir()},
+		PermissionMode: string(mode), Ephemeral: c.Ephemeral,
+		Env: a.Env, SecretEnv: c.SecretEnv, Subagent: t.sub(), OutputDir: c.OutputDir, AllowPrivate: c.AllowPrivate,
+		OnTodos: t.sayTodos, Now: c.Now,
+	})
+	all := kit{searchTool: t.searcher()}
+	for _, x := range t.set.Tools() {
+		all[x.Definition().Name] = x
+	}
+	if len(a.Workers) > 0 && t.depth < c.MaxDepth {
+		all[agentTool] = t.dispatcher()
+	}
+	for _, x := range t.run.turn.HostTools {
+		all[x.Definition().Name] = x
+	}
+	t.tools = all.offer(allowed, a.DisallowedTools)
+}
+
+func (t *thread) sayTodos(_ string, todos []tool.Todo) {
+	t.say(event.Event{Kind: event.Task, Tool: "TodoWrite", Text: fmt.Sprintf("%d todos", len(todos)), Payload: map[string]any{"todos": todos}})
+}
+
+// workingDir is where the thread's next command would start.
+func (t *thread) workingDir() string {
+	if t.set == nil {
+		return t.dir
+	}
+	return t.set.Dir()
+}

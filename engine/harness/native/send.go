@@ -1,0 +1,281 @@
+package native
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/failure"
+	"github.com/flowerlua/flower/engine/model"
+)
+
+// answer is what a request brought.
+type answer struct {
+	reply model.Reply
+	cut   bool // the stream broke after complete tool calls
+	short bool // the budget allowed a shorter answer than usual
+}
+
+// ask sends the thread's next request and returns the answer, mending what the
+// provider will not take and sending again what brought nothing.
+func (t *thread) ask(ctx context.Context) (answer, error) {
+	var mended remedies
+	for try := 0; ; try++ {
+		a, err := t.once(ctx)
+		if err == nil || ctx.Err() != nil {
+			return a, err
+		}
+		if cure, ok := t.remedy(err, &mended); ok {
+			if err := cure(); err != nil {
+				return answer{}, err
+			}
+			try = -1
+			continue
+		}
+		delay, again := t.again(err, try)
+		if !again {
+			return answer{}, err
+		}
+		t.say(event.Event{Kind: event.System, Text: fmt.Sprintf("a request failed and is sent again in %s: %v", delay.Round(time.Millisecond), err),
+			Payload: map[string]any{"retry": try + 1, "delay_s": delay.Seconds()}})
+		if !sleep(ctx, delay) {
+			return answer{}, context.Cause(ctx)
+		}
+	}
+}
+
+// longestDelay is the longest wait between two sendings of one request; a server
+// that asks for more is left to whoever runs the turn.
+const longestDelay = 30 * time.Second
+
+// again reports whether a request that failed is sent again, and after how long.
+func (t *thread) again(err error, try int) (time.Duration, bool) {
+	c := t.run.h.config
+	most := max(c.Retries, 0)
+	if t.sub() && most > 0 {
+		most = 2*most + 1
+	}
+	if try >= most || failure.Classify(err) != failure.Transient {
+		return 0, false
+	}
+	delay := time.Duration(float64(c.RetryDelay) * math.Pow(2, float64(try)))
+	delay = max(min(delay, longestDelay), failure.RetryAfter(err))
+	return delay, delay <= longestDelay
+}
+
+// once sends the request one time. What it cost is booked also when it failed.
+func (t *thread) once(ctx context.Context) (answer, error) {
+	req, err := t.fit()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := t.run.h.faults.check(t.journal.key.String(), req); err != nil {
+		return answer{}, err
+	}
+	tokens, held, err := t.run.ledger.reserve(ctx, t.inputCost(), t.info.Price, t.maxTokens, t.thinking+1024)
+	if err != nil {
+		return answer{}, err
+	}
+	req.MaxTokens = tokens
+	t.asked, t.estimated = t.run.h.config.Now(), t.estimate()
+	reply, err := receive(ctx, t.run.h.config.Model, req)
+	a := answer{reply: reply, short: tokens < t.maxTokens}
+	if err != nil && ctx.Err() == nil && keepable(&a.reply) {
+		a.cut, err = true, nil
+	}
+	t.spend(held, reply.Usage, err == nil)
+	if err != nil {
+		t.run.h.faults.note(t.journal.key.String(), req, err)
+		return a, err
+	}
+	return a, nil
+}
+
+// spend books what a request used, turn or not.
+func (t *thread) spend(held float64, u model.Usage, turn bool) {
+	t.run.ledger.settle(held, u, t.info.Price, t.sub(), turn)
+	t.usedLock.Lock()
+	defer t.usedLock.Unlock()
+	t.used.Tokens = t.used.Tokens.Add(u)
+	if turn {
+		t.used.Turns++
+	}
+	if t.info.Price != nil {
+		t.cost += t.info.Price.Cost(u)
+	}
+}
+
+// receive reads one reply to its end.
+func receive(ctx context.Context, m model.Model, req model.Request) (model.Reply, error) {
+	stream, err := m.Stream(ctx, req)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	defer stream.Close()
+	for {
+		_, err := stream.Recv()
+		if err == nil {
+			continue
+		}
+		reply := stream.Reply()
+		switch {
+		case !errors.Is(err, io.EOF):
+			return reply, err
+		case !reply.Complete || reply.StopReason == "":
+			return reply, model.ErrCut
+		}
+		return reply, nil
+	}
+}
+
+// keepable reports whether a broken reply has complete tool calls, and cuts off
+// what comes behind the last one: what follows a call has to be complete.
+func keepable(r *model.Reply) bool {
+	for i := len(r.Content) - 1; i >= 0; i-- {
+		if text(member(r.Content[i], "type")) == "tool_use" {
+			r.Content = withoutOpenSearches(r.Content[:i+1])
+			return true
+		}
+	}
+	return false
+}
+
+// withoutOpenSearches drops calls of the provider's own tools that have no result
+// in the same reply.
+func withoutOpenSearches(content []json.RawMessage) []json.RawMessage {
+	closed := map[string]bool{}
+	for _, raw := range content {
+		closed[text(member(raw, "tool_use_id"))] = true
+	}
+	return slices.DeleteFunc(slices.Clone(content), func(raw json.RawMessage) bool {
+		return text(member(raw, "type")) == "server_tool_use" && !closed[text(member(raw, "id"))]
+	})
+}
+
+// faults remembers requests that were refused as they are: the same bytes would be
+// refused again.
+type faults struct {
+	mu      sync.Mutex
+	refused map[string]refusal // by transcript
+}
+
+type refusal struct {
+	body [sha256.Size]byte
+	err  error
+}
+
+// maxRefusals bounds what faults remembers.
+const maxRefusals = 256
+
+// check returns the refusal of these very bytes, if there was one.
+func (f *faults) check(key string, req model.Request) error {
+	f.mu.Lock()
+	r, known := f.refused[key]
+	f.mu.Unlock()
+	if known && fingerprint(req) == r.body {
+		return fmt.Errorf("the same request was refused before and is not sent again: %w", r.err)
+	}
+	return nil
+}
+
+// note remembers a refusal.
+func (f *faults) note(key string, req model.Request, err error) {
+	var e *model.Error
+	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused == nil || len(f.refused) >= maxRefusals {
+		f.refused = map[string]refusal{}
+	}
+	f.refused[key] = refusal{fingerprint(req), err}
+}
+
+// fingerprint stands for a request but for the length of the answer, which a
+// budget may change.
+func fingerprint(req model.Request) [sha256.Size]byte {
+	req.MaxTokens = 0
+	return sha256.Sum256(req.Body(true))
+}
+
+// remedies are the cures that a request has had; each is tried once.
+type remedies struct{ thinking, restored, media bool }
+
+// remedy finds what can be left out of a request that was refused because of it.
+func (t *thread) remedy(err error, had *remedies) (cure func() error, ok bool) {
+	var e *model.Error
+	if !errors.As(err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusRequestEntityTooLarge {
+		return nil, false
+	}
+	words := strings.ToLower(e.Message)
+	says := func(list ...string) bool {
+		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(words, w) })
+	}
+	everything := t.journal.lastSeq()
+	switch {
+	case says("thinking") && says("cannot be modified", "must remain") && !had.restored && t.history.dropsLatest():
+		had.restored = true
+		return func() error { t.history.keepLatest = true; return nil }, true
+	case says("thinking") && says("signature", "`data`", "invalid", "cannot be modified") && !had.thinking:
+		had.thinking = true
+		return func() error { return t.leaveOut(omission{everything, t.history.cut.Media}) }, true
+	case says("image", "document", "pdf") && !says("too long") && !had.media && t.history.hasMedia():
+		had.media = true
+		return func() error { return t.leaveOut(omission{t.history.cut.Thinking, everything}) }, true
+	}
+	return nil, false
+}
+
+// leaveOut stops sending something, now and whenever the session is opened.
+func (t *thread) leaveOut(o omission) error {
+	if _, err := t.journal.write(amendment(field{"omit", encode(o)})); err != nil {
+		return err
+	}
+	t.history.leaveOut(o)
+	t.cacheStarts = true
+	t.say(event.Event{Kind: event.System, Text: "the provider refused a part of the conversation (thinking, images or documents); it is left out from now on, and the cache starts over"})
+	return nil
+}
+
+// fit builds the request and, where its body is too large, leaves out images and
+// documents, oldest first.
+func (t *thread) fit() (model.Request, error) {
+	req := t.build(t.maxTokens)
+	if weight(req) <= maxBody {
+		return req, nil
+	}
+	cut := t.history.mediaUpTo(weight(req) - maxBody*3/4)
+	if cut > t.history.cut.Media {
+		if err := t.leaveOut(omission{t.history.cut.Thinking, cut}); err != nil {
+			return req, err
+		}
+		req = t.build(t.maxTokens)
+	}
+	if n := weight(req); n > maxBody {
+		return req, fmt.Errorf("the conversation has %d bytes, and a request may have %d: it is not sent; hand over to a new session", n, maxBody)
+	}
+	return req, nil
+}
+
+// sleep waits for d; false means that ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,15 @@
+package store
+
+import (
+	"os"
+	"strings"
+)
+
+// bootID names the present start of the machine; empty when that is not known.
+func bootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package store
+
+import "syscall"
+
+// bootID names the present start of the machine; empty when that is not known.
+func bootID() string {
+	id, err := syscall.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// What lies in the folder of a store.
+const (
+	fileMarker  = "flower-store" // says that this is a store, and of which form
+	fileLock    = "lock"         // held by the owner while it lives
+	fileOwner   = "owner"        // where the owner listens
+	fileWitness = "witness"
+	dirDB       = "db"
+	dirBlobs    = "blobs"
+	dirDamaged  = "damaged" // what could not be read, kept for a person to look at
+)
+
+// format is the form of the whole folder. A store with a higher one was made by a
+// newer program.
+const format = 1
+
+// marker is the content of the marker file. It lies outside the database, so that
+// an empty database in its place is noticed.
+type marker struct {
+	Store  string `json:"store"` // always "flower"
+	Format int    `json:"format"`
+	ID     string `json:"id"` // also in the database
+	// Ready is false from the first moment of a store until its database holds
+	// the id.
+	Ready bool `json:"ready"`
+}
+
+var errForeign = errors.New("not a flower store")
+
+// prepareDir makes dir if need be and refuses a folder that is something else.
+func prepareDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return unavailable("store %s cannot be made (%v): choose another folder", dir, err)
+		}
+		return nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return unavailable("store %s is a file: choose a folder", dir)
+	case err != nil:
+		return unavailable("store %s cannot be read (%v)", dir, err)
+	}
+	ours := []string{fileMarker, fileLock, fileOwner, fileWitness, dirDB, dirBlobs, dirDamaged}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == fileMarker }) {
+		return nil
+	}
+	for _, e := range entries {
+		if !slices.Contains(ours, e.Name()) && !strings.HasPrefix(e.Name(), "."+fileMarker) {
+			return fmt.Errorf("store %s holds %q and no %s: %w: choose an empty folder: %w",
+				dir, e.Name(), fileMarker, errForeign, transcript.ErrUnavailable)
+		}
+	}
+	return nil
+}
+
+// readMarker gives the zero marker when there is none.
+func readMarker(dir string) (m marker, err error) {
+	path := filepath.Join(dir, fileMarker)
+	b, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return marker{}, nil
+	case err != nil:
+		return marker{}, unavailable("store %s (%v)", dir, err)
+	}
+	switch err := json.Unmarshal(b, &m); {
+	case err != nil, m.Store != "flower", m.Format < 1:
+		return marker{}, fmt.Errorf("store %s: its file %s makes no sense; remove that file, it is made anew: %w",
+			dir, fileMarker, transcript.ErrDamaged)
+	case m.Format > format:
+		return marker{}, unavailable("store %s has form %d, this program knows forms up to %d: use a newer version of flower",
+			dir, m.Format, format)
+	}
+	return m, nil
+}
+
+// writeMarker replaces the marker, whole and synced.
+func writeMarker(dir string, m marker) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "."+fileMarker+"-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, fileMarker))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	return syncPath(dir)
+}
+
+func newMarker() marker {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	return marker{Store: "flower", Format: format, ID: hex.EncodeToString(id[:])}
+}
+
+// errBusy: another process, or another Store of this one, holds the lock.
+var errBusy = errors.New("the store is owned by another process")
+
+// takeLock takes the owner's lock, which ends with the file or with the process.
+func takeLock(dir string) (*os.File, error) {
+	path := filepath.Join(dir, fileLock)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	switch {
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return nil, unavailable("store %s cannot be written (%v): change its permissions or choose another folder", dir, err)
+	case err != nil:
+		return nil, unavailable("store %s (%v)", dir, err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errBusy
+	}
+	return nil, unavailable("store %s cannot be locked (%v): choose a folder on a local disk", dir, err)
+}
+
+// freeSpace is what this user may still write below dir, in bytes.
+func freeSpace(dir string) (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return int64(min(st.Bavail, 1<<50/uint64(st.Bsize))) * int64(st.Bsize), nil
+}

@@ -1,0 +1,460 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// engine is the store in the process that owns it.
+type engine struct {
+	dir     string
+	o       Options
+	id      string
+	db      *badger.DB
+	witness *witness
+	blobs   *blobs
+	hub     *hub
+	logs    logNumbers
+	trouble *trouble
+
+	// gate is held shared by every call and alone to close.
+	gate   sync.RWMutex
+	closed bool
+
+	// shape guards which logs a transcript consists of: shared by appends, alone
+	// by forks and deletions. stripes serialize the writers of one name.
+	shape   sync.RWMutex
+	stripes [64]sync.Mutex
+	seed    maphash.Seed
+
+	broken   atomic.Pointer[error] // no more writes
+	commits  atomic.Uint64
+	syncedAt atomic.Uint64 // commits that are synced
+	group    groupSync
+
+	names       sync.Mutex
+	syncedNames []string // of the database's files, when its folder was synced last
+
+	lostOnce sync.Once
+	lostKeys []transcript.Key
+	aside    []string // tables laid aside while opening
+
+	wake chan struct{} // there is waste
+	stop context.CancelFunc
+	wait sync.WaitGroup
+}
+
+// valueThreshold is the size from which a value lies in the value log, in bytes.
+const valueThreshold = 1 << 10
+
+// badgerOptions are small: a store is one of many things in a process.
+func badgerOptions(dir string, log badger.Logger) badger.Options {
+	o := badger.DefaultOptions(dir)
+	o.Logger = log
+	o.MemTableSize = 8 << 20
+	o.NumMemtables = 2
+	o.NumCompactors = 2
+	o.NumLevelZeroTables = 2
+	o.NumLevelZeroTablesStall = 6
+	o.ValueThreshold = valueThreshold
+	o.ValueLogFileSize = 64 << 20
+	o.BlockCacheSize = 8 << 20
+	o.IndexCacheSize = 8 << 20
+	o.MetricsEnabled = false
+	// Tables are read whole and checked by preflight: Badger's own check of them
+	// at open ends the process when it fails.
+	o.ChecksumVerificationMode = options.OnBlockRead
+	o.VerifyValueChecksum = true
+	// Writers are serialized here, by transcript, and syncs are shared here.
+	o.DetectConflicts = false
+	o.SyncWrites = false
+	return o
+}
+
+// openEngine opens the store in dir, whose lock is held.
+func openEngine(dir string, o Options) (*engine, error) {
+	m, err := readMarker(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{
+		dir: dir, o: o, blobs: newBlobs(filepath.Join(dir, dirBlobs)), hub: newHub(),
+		seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), trouble: &trouble{},
+	}
+	var found recall
+	if e.witness, found, err = openWitness(filepath.Join(dir, fileWitness), e.o.boot()); err != nil {
+		return nil, unavailable("store %s (%v)", dir, err)
+	}
+	if err := e.openDB(m); err != nil {
+		e.witness.close()
+		return nil, err
+	}
+	err = safely(func() error { return e.settle(m, found) })
+	if err != nil {
+		return nil, errors.Join(translate(err), e.shut())
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	e.wait.Go(func() { e.background(ctx) })
+	e.sweepSoon() // what an earlier owner left
+	return e, nil
+}
+
+// openDB makes or opens the database.
+func (e *engine) openDB(m marker) error {
+	dir := filepath.Join(e.dir, dirDB)
+	if m.Store == "" && dirIsEmpty(dir) {
+		// A new store. The marker comes first: without it this folder would be
+		// taken for a store that lost its marker, should the process die now.
+		if err := writeMarker(e.dir, newMarker()); err != nil {
+			return unavailable("store %s cannot be made (%v)", e.dir, err)
+		}
+	}
+	if m.Ready && dirIsEmpty(dir) {
+		return e.damaged("its database is missing")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return unavailable("store %s (%v)", e.dir, err)
+	}
+	aside, err := preflight(dir, filepath.Join(e.dir, dirDamaged))
+	if err != nil {
+		return e.damaged(err.Error())
+	}
+	e.aside = aside
+	err = safely(func() (err error) {
+		e.db, err = badger.Open(badgerOptions(dir, e.trouble))
+		if err != nil && strings.Contains(err.Error(), z.NewFile.Error()) {
+			// A process that died while it opened left an empty file. It has
+			// been filled by now.
+			e.db, err = badger.Open(badgerOptions(dir, e.trouble))
+		}
+		return err
+	})
+	if err != nil {
+		return e.damaged(err.Error())
+	}
+	return nil
+}
+
+func dirIsEmpty(dir string) bool {
+	names, err := listNames(dir)
+	return err != nil || len(names) == 0
+}
+
+// damaged is an error for a store that cannot be opened. It names sessions, all of
+// which may be affected.
+func (e *engine) damaged(what string) error {
+	const most = 8
+	var names []string
+	keys := e.witness.keys()
+	for _, name := range keys {
+		if key, ok := parseKey([]byte(name)); ok && len(names) < most {
+			m, _ := e.witness.mark(name)
+			names = append(names, fmt.Sprintf("%s (%d entries)", key, m.last))
+		}
+	}
+	held := "it held no sessions"
+	if len(names) > 0 {
+		held = "it held " + strings.Join(names, ", ")
+	}
+	if len(keys) > len(names) {
+		held += fmt.Sprintf(" and %d more", len(keys)-len(names))
+	}
+	return fmt.Errorf("store %s: %s; %s; repair it, which saves what can be read, or restore a backup: %w",
+		e.dir, what, held, transcript.ErrDamaged)
+}
+
+// settle compares the database with the marker and the witness.
+func (e *engine) settle(m marker, found recall) error {
+	if err := e.checkID(m); err != nil {
+		return err
+	}
+	if found.lost {
+		if err := e.remark(); err != nil {
+			return err
+		}
+	}
+	for _, name := range found.unsure {
+		if key, ok := parseKey([]byte(name)); ok {
+			if err := e.settleOne(key); err != nil {
+				return err
+			}
+		}
+	}
+	if found.lost || found.stale {
+		if err := e.witness.rewrite(e.syncFiles); err != nil {
+			return err
+		}
+	}
+	if len(e.aside) > 0 && e.lost(transcript.Key{}) == nil {
+		for _, path := range e.aside {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkID makes sure that the database is the one that the marker speaks of.
+func (e *engine) checkID(m marker) error {
+	var id []byte
+	err := e.view(func(txn *badger.Txn) (err error) {
+		id, err = getBytes(txn, []byte(keyStoreID))
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now, err := readMarker(e.dir)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(id) > 0 && now.Store == "": // the marker is lost; the database tells
+		e.id = string(id)
+		return writeMarker(e.dir, marker{Store: "flower", Format: format, ID: e.id, Ready: true})
+	case len(id) == 0 && (m.Ready || now.Store == ""):
+		return e.damaged("its database is empty")
+	case len(id) > 0 && string(id) != now.ID:
+		return e.damaged("its database belongs to another store")
+	}
+	e.id = now.ID
+	if now.Ready {
+		return nil
+	}
+	if err := e.commit(nil, pair{[]byte(keyStoreID), []byte(e.id)}); err != nil {
+		return err
+	}
+	if err := e.syncFiles(); err != nil {
+		return err
+	}
+	now.Ready = true
+	return writeMarker(e.dir, now)
+}
+
+// remark makes the marks anew, from the database.
+func (e *engine) remark() error {
+	return e.view(func(txn *badger.Txn) error {
+		err := eachKey(txn, []byte{tagHead}, func(item *badger.Item) error {
+			name := string(item.Key()[1:])
+			return item.Value(func(b []byte) error {
+				if h, err := decodeHead(b); err == nil {
+					e.witness.marks[name] = mark{h.last, h.chain}
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+		return eachKey(txn, []byte{tagValue}, func(item *badger.Item) error {
+			name := string(item.Key()[1:])
+			return item.Value(func(b []byte) error {
+				if v, err := decodeValue(b); err == nil {
+					e.witness.values[name] = v.rev
+				}
+				return nil
+			})
+		})
+	})
+}
+
+// settleOne looks at a transcript whose newest entries a power cut may have torn,
+// and ends it before the first that cannot be read.
+func (e *engine) settleOne(key transcript.Key) error {
+	name := string(keyBytes(key))
+	m := e.witness.marks[name]
+	var h *head
+	good := linker{sum: m.chain}
+	last := m.last
+	err := e.view(func(txn *badger.Txn) (err error) {
+		if h, err = readHead(txn, key); err != nil || h == nil {
+			return err
+		}
+		for seq := m.last + 1; seq <= h.last; seq++ {
+			rec, err := e.record(txn, h.logOf(seq), seq)
+			if err == nil {
+				err = e.fill(&rec)
+			}
+			link := linker{sum: good.sum}
+			if err != nil || link.add(rec.raw) != rec.chain {
+				return nil
+			}
+			good, last = link, seq
+		}
+		return nil
+	})
+	switch {
+	case err != nil || h == nil || h.last < m.last:
+		return err // what is missing shows when the session is read
+	case last == 0:
+		return e.remove([][]byte{headKey(key)})
+	case last < h.last:
+		h.last, h.chain = last, good.sum
+		if err := e.commit(nil, pair{headKey(key), h.encode()}); err != nil {
+			return err
+		}
+	}
+	e.witness.marks[name] = mark{last, good.sum}
+	return nil
+}
+
+// lock takes the locks for writing to a name; the result releases them.
+func (e *engine) lock(name string) (unlock func()) {
+	e.shape.RLock()
+	s := &e.stripes[maphash.String(e.seed, name)%uint64(len(e.stripes))]
+	s.Lock()
+	return func() {
+		s.Unlock()
+		e.shape.RUnlock()
+	}
+}
+
+// unbroken is nil as long as the database takes writes.
+func (e *engine) unbroken() error {
+	if err := e.broken.Load(); err != nil {
+		return *err
+	}
+	if text := e.trouble.last.Load(); text != nil {
+		return unavailable("store %s: %s: close it and open it again", e.dir, *text)
+	}
+	return nil
+}
+
+// writable is nil when there is room for more. Badger maps its files into memory:
+// with a full disk, a write to them would end the process.
+func (e *engine) writable() error {
+	if err := e.unbroken(); err != nil || e.o.MinFree < 0 {
+		return err
+	}
+	free, err := freeSpace(e.dir)
+	if err != nil {
+		return unavailable("store %s: free space is not known (%v)", e.dir, err)
+	}
+	if free < e.o.MinFree {
+		return unavailable("store %s: %d MiB are free, %d MiB are needed: make room; nothing was lost",
+			e.dir, free>>20, e.o.MinFree>>20)
+	}
+	return nil
+}
+
+// background removes waste when there is some and collects the value log on a
+// schedule. What fails is tried again the next time.
+func (e *engine) background(ctx context.Context) {
+	var tick <-chan time.Time
+	if e.o.GCEvery > 0 {
+		t := time.NewTicker(e.o.GCEvery)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.wake:
+			_ = e.sweep(ctx)
+		case <-tick:
+			_, _ = e.collect(ctx, gcRatio)
+		}
+	}
+}
+
+// close ends the engine. Calls at work finish first.
+func (e *engine) close() error {
+	e.stop()
+	e.wait.Wait()
+	e.gate.Lock()
+	defer e.gate.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	e.hub.close()
+	// One more file at most: whoever ends a program waits for this.
+	_, gcErr := e.collectOne(gcRatio)
+	return errors.Join(gcErr, e.shut())
+}
+
+// shut syncs and closes the files.
+func (e *engine) shut() error {
+	err := safely(e.syncNow)
+	if cerr := safely(e.db.Close); cerr != nil {
+		err = errors.Join(err, unavailable("close %s (%v)", e.dir, cerr))
+	}
+	return errors.Join(err, e.witness.close())
+}
+
+// trouble is where the database tells of what goes wrong in the background.
+type trouble struct {
+	last atomic.Pointer[string]
+}
+
+// Errorf keeps an error after which writes would wait for ever.
+func (t *trouble) Errorf(format string, args ...any) {
+	if strings.Contains(format, "flushing memtable") {
+		text := strings.TrimSpace(fmt.Sprintf(format, args...))
+		t.last.Store(&text)
+	}
+}
+
+// Warningf, Infof and Debugf drop what they are given.
+func (t *trouble) Warningf(string, ...any) {}
+
+// Infof drops what it is given.
+func (t *trouble) Infof(string, ...any) {}
+
+// Debugf drops what it is given.
+func (t *trouble) Debugf(string, ...any) {}
+
+// logNumbers hands out the numbers of logs, leased from the database in runs.
+type logNumbers struct {
+	mu        sync.Mutex
+	at, limit uint64
+}
+
+const logLease = 1024
+
+func (l *logNumbers) next(e *engine) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at == l.limit {
+		from := uint64(1)
+		err := e.view(func(txn *badger.Txn) error {
+			b, err := getBytes(txn, []byte(keyNextLog))
+			if errors.Is(err, badger.ErrKeyNotFound) {
+				return nil
+			}
+			if err == nil {
+				from, err = decodeNumber(b)
+			}
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		if err := e.commit(nil, pair{[]byte(keyNextLog), number(from + logLease)}); err != nil {
+			return 0, err
+		}
+		l.at, l.limit = from, from+logLease
+	}
+	l.at++
+	return l.at - 1, nil
+}

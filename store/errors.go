@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// errGone: the process that owns the store went away before it answered.
+var errGone = errors.New("the process that owned the store is gone")
+
+// unavailable is an error of kind ErrUnavailable; the text says what to do.
+func unavailable(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), transcript.ErrUnavailable)
+}
+
+func errClosed() error { return unavailable("store was closed: open it again") }
+
+// translate turns the database's own errors into those of the contract.
+func translate(err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
+		return errClosed()
+	}
+	for _, known := range [...]error{transcript.ErrNotFound, transcript.ErrConflict, transcript.ErrUnavailable, transcript.ErrDamaged} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", err, transcript.ErrUnavailable)
+}
+
+func notFound(what string) error { return fmt.Errorf("%s: %w", what, transcript.ErrNotFound) }
+
+// damagedAt says that an entry cannot be read, and what can be done about it.
+func damagedAt(key transcript.Key, h head, seq uint64, cause error) error {
+	rest := "nothing before it"
+	if seq > 1 {
+		rest = fmt.Sprintf("entries 1 to %d can be saved, with a fork that ends there", seq-1)
+	}
+	return fmt.Errorf("session %s: entry %d of %d cannot be read (%w); %s, or restore a backup: %w",
+		key, seq, h.last, cause, rest, transcript.ErrDamaged)
+}
+
+// damagedShort says that a transcript has lost its newest entries.
+func damagedShort(key transcript.Key, have, want uint64) error {
+	rest := "nothing is left of it; delete it or restore a backup"
+	if have > 0 {
+		rest = fmt.Sprintf("entries 1 to %d can be saved, with a fork that ends there, or restore a backup", have)
+	}
+	return fmt.Errorf("session %s: %d entries are missing, %d of %d are left; %s: %w",
+		key, want-have, have, want, rest, transcript.ErrDamaged)
+}
+
+// safely runs f and turns a panic, which is how the database reports some kinds of
+// damage, into an error.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the database gave up (%v): %w", p, transcript.ErrDamaged)
+		}
+	}()
+	return f()
+}

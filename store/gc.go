@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// gcRatio is the share of a value log file that must be waste for it to be
+// rewritten.
+const gcRatio = 0.5
+
+// collect rewrites value log files that are mostly waste, and returns how many.
+func (e *engine) collect(ctx context.Context, ratio float64) (files int, err error) {
+	for ctx.Err() == nil {
+		more, err := e.collectOne(ratio)
+		if err != nil || !more {
+			return files, err
+		}
+		files++
+	}
+	return files, ctx.Err()
+}
+
+// collectOne rewrites one file, if one is worth it. The file must stay until what
+// was moved out of it is on disk; an open iterator keeps it.
+func (e *engine) collectOne(ratio float64) (done bool, err error) {
+	dir := filepath.Join(e.dir, dirDB)
+	if !worthCollecting(filepath.Join(dir, "DISCARD"), ratio) {
+		return false, nil
+	}
+	// The collector stops at the first record that it cannot read, and deletes
+	// the file all the same.
+	if err := checkValueLogs(dir); err != nil {
+		return false, err
+	}
+	err = safely(func() error {
+		return e.view(func(txn *badger.Txn) error {
+			it := keysOf(txn, []byte{tagMeta})
+			defer it.Close()
+			if err := e.db.RunValueLogGC(ratio); err != nil {
+				return err
+			}
+			return e.db.Sync()
+		})
+	})
+	switch {
+	case errors.Is(err, badger.ErrNoRewrite), errors.Is(err, badger.ErrRejected):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("collect %s: %w", e.dir, err)
+	}
+	return true, nil
+}
+
+// worthCollecting looks into the statistics that Badger keeps: pairs of a file's
+// number and the waste in it.
+func worthCollecting(path string, ratio float64) bool {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	for ; len(b) >= 16; b = b[16:] {
+		file, waste := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
+		if file == 0 {
+			return false
+		}
+		info, err := os.Stat(filepath.Join(filepath.Dir(path), fmt.Sprintf("%06d.vlog", file)))
+		if err == nil && float64(waste) >= ratio*float64(info.Size()) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkValueLogs reads all value log files but the newest, which is being written.
+func checkValueLogs(dir string) error {
+	names, err := listNames(dir)
+	if err != nil {
+		return err
+	}
+	var logs []string
+	for _, n := range names {
+		if strings.HasSuffix(n, ".vlog") {
+			logs = append(logs, n)
+		}
+	}
+	for _, n := range logs[:max(0, len(logs)-1)] {
+		scan, err := scanLog(filepath.Join(dir, n))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if scan.torn() {
+			return fmt.Errorf("value log %s is damaged from byte %d on and cannot be collected: %w", n, scan.end, transcript.ErrDamaged)
+		}
+	}
+	return nil
+}

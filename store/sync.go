@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// sync returns when all that was committed before is safe against a power cut.
+// Calls that come while one is at work share the next one.
+func (e *engine) sync(ctx context.Context) error {
+	if e.commits.Load() == e.syncedAt.Load() {
+		return nil
+	}
+	if err := e.group.do(ctx, e.syncNow); err != nil {
+		return err
+	}
+	if !e.witness.large() {
+		return nil
+	}
+	return e.witness.rewrite(e.syncFiles)
+}
+
+func (e *engine) syncNow() error {
+	upTo, commits := e.witness.offset(), e.commits.Load()
+	if err := e.syncFiles(); err != nil {
+		return unavailable("sync %s (%v): what was written since the last sync may not survive a power cut", e.dir, err)
+	}
+	e.syncedAt.Store(commits)
+	_ = e.witness.synced(upTo) // without it fewer notes bind, which is safe
+	return nil
+}
+
+func (e *engine) syncFiles() error {
+	if err := e.blobs.sync(); err != nil {
+		return err
+	}
+	if err := e.db.Sync(); err != nil {
+		return err
+	}
+	return e.syncOlder()
+}
+
+// syncOlder syncs what db.Sync leaves out: the logs of memory tables that wait to
+// be flushed, and the names of new files.
+func (e *engine) syncOlder() error {
+	e.names.Lock()
+	defer e.names.Unlock()
+	dir := filepath.Join(e.dir, dirDB)
+	names, err := listNames(dir)
+	if err != nil {
+		return err
+	}
+	mems := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, ".mem") })
+	for _, n := range mems[:max(0, len(mems)-1)] {
+		if err := syncPath(filepath.Join(dir, n)); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	if slices.Equal(names, e.syncedNames) {
+		return nil
+	}
+	if err := syncPath(dir); err != nil {
+		return err
+	}
+	e.syncedNames = names
+	return nil
+}
+
+// listNames is the sorted names in dir.
+func listNames(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// groupSync makes many calls share one run.
+type groupSync struct {
+	turn sync.Mutex // held by the one at work
+	mu   sync.Mutex
+	next *flight // not yet at work, so still to be joined
+}
+
+type flight struct {
+	done chan struct{}
+	err  error
+}
+
+// do returns the error of a run that began after the call. A ctx that ends makes
+// the call return early; the run goes on.
+func (g *groupSync) do(ctx context.Context, run func() error) error {
+	g.mu.Lock()
+	f := g.next
+	if f != nil {
+		g.mu.Unlock()
+		select {
+		case <-f.done:
+			return f.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f = &flight{done: make(chan struct{})}
+	g.next = f
+	g.mu.Unlock()
+
+	g.turn.Lock()
+	g.mu.Lock()
+	g.next = nil
+	g.mu.Unlock()
+	defer close(f.done)
+	defer g.turn.Unlock()
+	f.err = run()
+	return f.err
+}

@@ -84,8 +84,8 @@ const (
 )
 
 // PrefixSubtype marks the system entries that keep the rendered beginning of a
-// session's requests (type "system", subtype "flower_prefix"). Views, Live and
-// Export leave them out.
+// session's requests (type "system", subtype "flower_prefix"). Views and Export
+// leave them out.
 const PrefixSubtype = "flower_prefix"
 
 // Has reports whether all of mark are set.

@@ -55,7 +55,7 @@ func newBench(t testing.TB, o *api.Options, turns ...api.Turn) *bench {
 	b := &bench{t: t, server: server, memory: newMemory(), dir: t.TempDir()}
 	b.store = b.memory
 	b.config = native.Config{
-		Model:      anthropic.New(&anthropic.Options{Key: "test-key", BaseURL: server.URL(), Idle: 5 * time.Second}),
+		Model:      client(server),
 		RetryDelay: time.Millisecond, Version: "test", OutputDir: t.TempDir(),
 	}
 	b.turn = harness.Turn{
@@ -238,4 +238,9 @@ func (d denies) Before(_ context.Context, c guard.Call) (guard.Decision, error) 
 
 func (d denies) After(_ context.Context, _ guard.Call, r guard.Reply) (guard.Reply, error) {
 	return r, nil
+}
+
+// client is a model that asks the server.
+func client(s *api.Server) model.Model {
+	return anthropic.New(&anthropic.Options{Key: "test-key", BaseURL: s.URL(), Idle: 5 * time.Second})
 }

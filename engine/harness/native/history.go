@@ -131,15 +131,21 @@ func (h *history) leaveOut(o omission) {
 func (h *history) render() []model.Message {
 	latest := h.latestAnswer()
 	out := make([]model.Message, 0, len(h.messages)+1)
-	var open []string // calls of the message before
+	var open []string         // calls of the message before
+	var told map[string]block // calls that are told in words
 	for i, m := range h.messages {
-		var content []json.RawMessage
-		if m.role == "assistant" {
+		switch {
+		case m.role != "assistant":
+			content := append(m.retoldResults(told), m.reply(open)...)
+			out, open, told = joinMessage(out, m.role, content), nil, nil
+		case h.retells(m):
+			told = m.calls()
+			out = joinMessage(out, "user", m.retold())
+		default:
+			var content []json.RawMessage
 			content, open = m.answer(h.keepLatest && i == latest)
-		} else {
-			content, open = m.reply(open), nil
+			out = joinMessage(out, m.role, content)
 		}
-		out = joinMessage(out, m.role, content)
 	}
 	return joinMessage(out, "user", lost(open))
 }
@@ -210,6 +216,68 @@ func (m message) reply(open []string) []json.RawMessage {
 		}
 	}
 	return content
+}
+
+// retells reports whether an answer is told in words.
+func (h *history) retells(m message) bool {
+	return slices.ContainsFunc(m.blocks, func(b block) bool { return b.seq > 0 && slices.Contains(h.cut.Retold, b.seq) })
+}
+
+// retold is an answer in words of the user's side, for a provider that does not
+// take it back as it was. Thinking stays out.
+func (m message) retold() []json.RawMessage {
+	words := "(Your answer before this could not be kept in its form. This is what you said and did.)"
+	for _, b := range m.blocks {
+		switch b.kind {
+		case "text":
+			words += "\n\nYou said: " + text(member(b.raw, "text"))
+		case "tool_use":
+			words += "\n\nYou called " + text(member(b.raw, "name")) + " with " + string(member(b.raw, "input"))
+		}
+	}
+	return []json.RawMessage{textBlock(words)}
+}
+
+// calls are the calls of an answer, by id.
+func (m message) calls() map[string]block {
+	out := map[string]block{}
+	for _, b := range m.blocks {
+		if b.kind == "tool_use" {
+			out[b.id] = b
+		}
+	}
+	return out
+}
+
+// retoldResults are the results of calls that were told in words, in words too.
+func (m message) retoldResults(told map[string]block) []json.RawMessage {
+	var out []json.RawMessage
+	for _, b := range m.blocks {
+		c, ok := told[b.id]
+		if b.kind != "tool_result" || !ok {
+			continue
+		}
+		content := member(b.raw, "content")
+		words := "The result of your call of " + text(member(c.raw, "name")) + " was: "
+		if s := text(content); s != "" {
+			out = append(out, textBlock(words+s))
+			continue
+		}
+		parts, _ := elements(content)
+		out = append(append(out, textBlock(words)), parts...)
+	}
+	return out
+}
+
+// latestSeq is the entry of the latest answer, 0 without one.
+func (h *history) latestSeq() uint64 {
+	for i := len(h.messages) - 1; i >= 0; i-- {
+		m := h.messages[i]
+		if m.role == "assistant" && !h.retells(m) && len(m.blocks) > 0 {
+			return m.blocks[len(m.blocks)-1].seq
+		}
+	}
+	return 0
 }
 
 // lost are the results of calls of which no result is recorded.

@@ -39,6 +39,9 @@ type dispatch struct {
 type omission struct {
 	Thinking uint64 `json:"thinking,omitempty"`
 	Media    uint64 `json:"media,omitempty"`
+	// Retold are answers that the provider does not take back as they are: they
+	// are told in words of the user's side.
+	Retold []uint64 `json:"retold,omitempty"`
 }
 
 // stored is what the entries of subtype flower_prefix come to.

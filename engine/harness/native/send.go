@@ -210,7 +210,7 @@ func fingerprint(req model.Request) [sha256.Size]byte {
 }
 
 // remedies are the cures that a request has had; each is tried once.
-type remedies struct{ thinking, restored, media bool }
+type remedies struct{ thinking, restored, retold, media bool }
 
 // remedy finds what can be left out of a request that was refused because of it.
 func (t *thread) remedy(err error, had *remedies) (cure func() error, ok bool) {
@@ -222,17 +222,26 @@ func (t *thread) remedy(err error, had *remedies) (cure func() error, ok bool) {
 	says := func(list ...string) bool {
 		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(words, w) })
 	}
+	omit := t.history.cut
+	once := func(tried *bool, change func()) (func() error, bool) {
+		if *tried {
+			return nil, false
+		}
+		*tried = true
+		return func() error { change(); return t.leaveOut(omit) }, true
+	}
 	everything := t.journal.lastSeq()
+	latest := says("thinking") && says("cannot be modified", "must remain")
 	switch {
-	case says("thinking") && says("cannot be modified", "must remain") && !had.restored && t.history.dropsLatest():
+	case latest && !had.restored && t.history.dropsLatest():
 		had.restored = true
 		return func() error { t.history.keepLatest = true; return nil }, true
-	case says("thinking") && says("signature", "`data`", "invalid", "cannot be modified") && !had.thinking:
-		had.thinking = true
-		return func() error { return t.leaveOut(omission{everything, t.history.cut.Media}) }, true
-	case says("image", "document", "pdf") && !says("too long") && !had.media && t.history.hasMedia():
-		had.media = true
-		return func() error { return t.leaveOut(omission{t.history.cut.Thinking, everything}) }, true
+	case latest && !had.retold:
+		return once(&had.retold, func() { omit.Retold = append(slices.Clip(omit.Retold), t.history.latestSeq()) })
+	case says("thinking") && says("signature", "`data`", "invalid", "cannot be modified"):
+		return once(&had.thinking, func() { omit.Thinking = everything })
+	case says("image", "document", "pdf") && !says("too long") && t.history.hasMedia():
+		return once(&had.media, func() { omit.Media = everything })
 	}
 	return nil, false
 }
@@ -257,7 +266,9 @@ func (t *thread) fit() (model.Request, error) {
 	}
 	cut := t.history.mediaUpTo(weight(req) - maxBody*3/4)
 	if cut > t.history.cut.Media {
-		if err := t.leaveOut(omission{t.history.cut.Thinking, cut}); err != nil {
+		omit := t.history.cut
+		omit.Media = cut
+		if err := t.leaveOut(omit); err != nil {
 			return req, err
 		}
 		req = t.build(t.maxTokens)

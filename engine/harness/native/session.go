@@ -48,7 +48,7 @@ func (r *run) open(ctx context.Context) (*thread, error) {
 	if err := t.open(ctx, o); err != nil {
 		t.close()
 		if !o.resume {
-			r.session, r.say.session = "", "" // nothing of it was stored
+			r.session = "" // nothing of it was stored
 		}
 		return nil, err
 	}
@@ -187,7 +187,11 @@ func (t *thread) begin(ctx context.Context, prompt string) error {
 	for _, e := range entries {
 		t.history.add(e)
 	}
-	if err == nil && fresh && !t.sub() {
+	switch {
+	case !fresh || t.sub():
+	case err != nil:
+		t.run.session = "" // nothing of it was stored
+	default:
 		t.run.known()
 	}
 	return err

@@ -237,11 +237,6 @@ func joinLines(parts []string) string {
 
 // status is one line on how a command ended; empty when it ended well.
 func (s *Set) status(j *job, why cut, limit time.Duration, rec *record) string {
-	select {
-	case <-j.settled:
-	default:
-		return "it does not end, even when killed"
-	}
 	how, code, signal := exitOf(j)
 	rec.ExitCode, rec.Signal = code, signal
 	switch {
@@ -256,9 +251,13 @@ func (s *Set) status(j *job, why cut, limit time.Duration, rec *record) string {
 	return how
 }
 
-// exitOf tells exit codes and signals apart; how is empty for code 0. The job
-// must have settled.
+// exitOf tells exit codes and signals apart; how is empty for code 0.
 func exitOf(j *job) (how string, code *int, signal string) {
+	select {
+	case <-j.settled:
+	default:
+		return "it does not end, even when killed", nil, ""
+	}
 	if j.state == nil {
 		return "its end could not be observed", nil, ""
 	}

@@ -295,13 +295,15 @@ func (s *Set) endJobs() error {
 // pipe, and that only the mark still ties to this Set.
 func (s *Set) endStrays() {
 	mark := s.mark + "/"
-	if signalMarked(mark, syscall.SIGTERM) == 0 {
-		return
-	}
-	for end := time.Now().Add(s.lim.Grace); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if len(marked(mark)) == 0 {
+	for _, step := range []struct {
+		signal syscall.Signal
+		wait   time.Duration
+	}{{syscall.SIGTERM, s.lim.Grace}, {syscall.SIGKILL, deadWait}} {
+		if signalMarked(mark, step.signal) == 0 {
 			return
 		}
+		for end := time.Now().Add(step.wait); time.Now().Before(end) && len(marked(mark)) > 0; {
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
-	signalMarked(mark, syscall.SIGKILL)
 }

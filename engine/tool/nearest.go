@@ -63,7 +63,7 @@ func difference(have, want []string, from int) string {
 		if have[i] != want[i] && first < 0 {
 			first = i
 		}
-		spaces = spaces && strings.Join(strings.Fields(have[i]), " ") == strings.Join(strings.Fields(want[i]), " ")
+		spaces = spaces && squeezed(have[i]) == squeezed(want[i])
 	}
 	if first < 0 {
 		return ""
@@ -81,6 +81,11 @@ func difference(have, want []string, from int) string {
 		text += "\n(the file has bytes there that are not UTF-8; take an old_string beside them)"
 	}
 	return text
+}
+
+// squeezed is a line without indentation and with single spaces.
+func squeezed(line string) string {
+	return strings.Join(strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' }), " ")
 }
 
 // named shows the first character of s so that look-alikes can be told apart.

@@ -56,6 +56,7 @@ type reply struct {
 	Head    transcript.Head
 	Entries []transcript.Entry
 	Infos   []transcript.Info
+	Changes []transcript.Change
 	Value   []byte
 	Rev     uint64
 	More    bool // ask again, with Page

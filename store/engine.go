@@ -377,10 +377,17 @@ func (e *engine) background(ctx context.Context) {
 	}
 }
 
-// close ends the engine. Calls at work finish first.
-func (e *engine) close() error {
+// rest ends the work in the background. One file of the value log may still be
+// collected, no more: whoever ends a program waits for this.
+func (e *engine) rest() error {
 	e.stop()
 	e.wait.Wait()
+	_, err := e.collectOne(gcRatio)
+	return err
+}
+
+// close ends the engine, which rests. Calls at work finish first.
+func (e *engine) close() error {
 	e.gate.Lock()
 	defer e.gate.Unlock()
 	if e.closed {
@@ -388,9 +395,7 @@ func (e *engine) close() error {
 	}
 	e.closed = true
 	e.hub.close()
-	// One more file at most: whoever ends a program waits for this.
-	_, gcErr := e.collectOne(gcRatio)
-	return errors.Join(gcErr, e.shut())
+	return e.shut()
 }
 
 // shut syncs and closes the files.

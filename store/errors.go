@@ -18,7 +18,12 @@ func unavailable(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), transcript.ErrUnavailable)
 }
 
-func errClosed() error { return unavailable("store was closed: open it again") }
+// errShut: the store was closed.
+var errShut = errors.New("store was closed")
+
+func errClosed() error {
+	return fmt.Errorf("%w: open it again: %w", errShut, transcript.ErrUnavailable)
+}
 
 // translate turns the database's own errors into those of the contract.
 func translate(err error) error {

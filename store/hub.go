@@ -35,9 +35,14 @@ func (h *hub) subscribe(prefix transcript.Key) (*subscriber, error) {
 	if h.closed {
 		return nil, errClosed()
 	}
-	s := &subscriber{hub: h, prefix: prefix, ready: make(chan struct{}, 1), pending: map[transcript.Key]uint64{}}
+	s := newSubscriber(prefix)
+	s.hub = h
 	h.subs[s] = struct{}{}
 	return s, nil
+}
+
+func newSubscriber(prefix transcript.Key) *subscriber {
+	return &subscriber{prefix: prefix, ready: make(chan struct{}, 1), pending: map[transcript.Key]uint64{}}
 }
 
 // publish never blocks.

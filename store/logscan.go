@@ -48,11 +48,6 @@ type logScan struct {
 // torn reports whether something in the middle cannot be read.
 func (s *logScan) torn() bool { return s.beyond > 0 }
 
-// tailUsed reports whether anything but zeros follows the readable records.
-func (s *logScan) tailUsed() bool {
-	return len(bytes.TrimRight(s.data[min(s.end, len(s.data)):], "\x00")) > 0
-}
-
 // scanLog reads a log file.
 func scanLog(path string) (*logScan, error) {
 	data, err := os.ReadFile(path)

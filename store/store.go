@@ -183,7 +183,7 @@ func (s *Store) Put(ctx context.Context, name string, value []byte, rev uint64) 
 }
 
 // Watch implements transcript.Store. It watches from the call on, until ctx ends or
-// the loop does. After a change of owner it may repeat changes.
+// the loop does; it can be run once. After a change of owner it may repeat changes.
 func (s *Store) Watch(ctx context.Context, prefix transcript.Key) iter.Seq2[transcript.Change, error] {
 	return s.link.watch(ctx, prefix)
 }

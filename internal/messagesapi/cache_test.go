@@ -1,7 +1,6 @@
 package messagesapi_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -197,20 +196,4 @@ func TestDiagnostics_name_what_changed(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-}
-
-func ExampleServer() {
-	s, err := messagesapi.Start(&messagesapi.Options{Script: func(r messagesapi.Request) messagesapi.Turn {
-		if len(r.Results()) == 0 {
-			return messagesapi.Turn{Blocks: []messagesapi.Block{messagesapi.ToolUse("", "Bash", `{"command":"ls"}`)}}
-		}
-		return messagesapi.Turn{Blocks: []messagesapi.Block{messagesapi.Text("There is one file.")}}
-	}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer s.Close()
-	fmt.Println(strings.HasPrefix(s.URL(), "http://127.0.0.1:"))
-	// Output: true
 }

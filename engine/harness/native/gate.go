@@ -28,7 +28,7 @@ const (
 	maxDocumentBytes = 20 << 20 // of a PDF
 	maxDocumentPages = 100
 	maxBody          = 32 << 20 // of a request
-	maxResultText    = 200_000  // characters of a result, which is our own measure
+	maxResultText    = 100_000  // characters of a result, which is our own measure
 )
 
 // admit is a tool's piece of content as a block that may enter the conversation.

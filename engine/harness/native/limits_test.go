@@ -1,0 +1,166 @@
+package native_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
+	api "github.com/flowerlua/flower/internal/messagesapi"
+)
+
+func TestLimits_turns(t *testing.T) {
+	b := newBench(t, nil, calls("Bash", input("command", "echo 1")), calls("Bash", input("command", "echo 2")), says("never"))
+	b.turn.Limits.Turns = 2
+	out := b.mustRun(harness.MaxTurns)
+	if out.Turns != 2 || b.server.Queued() != 1 {
+		t.Errorf("turns %d, left %d", out.Turns, b.server.Queued())
+	}
+	b.resume(out.SessionID, "Go on.")
+	b.mustRun(harness.EndTurn)
+	if got := results(b.last()); len(got) != 1 || !strings.Contains(got[0], "2") {
+		t.Errorf("the last result got lost: %q", got)
+	}
+}
+
+// F-096
+func TestLimits_words_that_were_not_taken_stay_for_the_next_turn(t *testing.T) {
+	b := newBench(t, nil, says("Done."))
+	words := make(chan string, 1)
+	b.turn.Interrupt = words
+	b.mustRun(harness.EndTurn)
+	words <- "one more thing"
+	b.server.Enqueue(says("never"))
+	if out := b.mustRun(harness.Interrupted); out.Words != "one more thing" {
+		t.Errorf("words = %q", out.Words)
+	}
+}
+
+// used makes a turn report its usage.
+func used(turn api.Turn, u api.Usage) api.Turn {
+	turn.Usage = &u
+	return turn
+}
+
+func TestLimits_budget_is_checked_before_each_request(t *testing.T) {
+	b := newBench(t, nil,
+		used(calls("Bash", input("command", "true")), api.Usage{Input: 100_000, Output: 1000}), // $0.11
+		says("never"))
+	b.config.Model = priced{b.config.Model}
+	b.turn.Limits.USD = 0.13
+	out := b.mustRun(harness.Budget)
+	if b.server.Queued() != 1 || out.Detail == "" {
+		t.Error("a request was sent that the budget does not cover")
+	}
+	if out.CostUSD == nil || fmt.Sprintf("%.2f", *out.CostUSD) != "0.11" {
+		t.Errorf("cost = %v", out.CostUSD)
+	}
+}
+
+func TestLimits_budget_counts_what_was_spent_before_and_shortens_the_answer(t *testing.T) {
+	b := newBench(t, nil, says("Short."))
+	b.config.Model = priced{b.config.Model}
+	b.turn.Limits.USD, b.turn.Limits.SpentUSD = 1, 0.9
+	b.mustRun(harness.EndTurn)
+	r := b.last()
+	if worst := float64(r.MaxTokens)*10/1e6 + float64(r.Tokens)/1e6; worst > 0.1 || r.MaxTokens < 5000 {
+		t.Errorf("max_tokens = %d: the answer may cost $%.3f of the $0.10 that are left", r.MaxTokens, worst)
+	}
+	b.turn.Limits.SpentUSD = 0.99
+	b.server.Enqueue(says("never"))
+	b.mustRun(harness.Budget)
+}
+
+func TestLimits_answer_that_the_budget_cut_short_ends_with_the_budget(t *testing.T) {
+	b := newBench(t, nil, api.Turn{Blocks: []api.Block{api.Text("Half")}, StopReason: "max_tokens"})
+	b.config.Model = priced{b.config.Model}
+	b.turn.Limits.USD = 0.1
+	b.mustRun(harness.Budget)
+}
+
+func TestLimits_unknown_price_without_a_budget_leaves_the_cost_open(t *testing.T) {
+	b := newBench(t, nil, says("Done."))
+	b.turn.Agent.Model = "nobody-knows"
+	if out := b.mustRun(harness.EndTurn); out.CostUSD != nil {
+		t.Errorf("cost = %v of a model without a price", *out.CostUSD)
+	}
+}
+
+func TestLimits_context_line_stops_behind_the_results(t *testing.T) {
+	b := newBench(t, nil,
+		used(calls("Bash", input("command", "echo kept")), api.Usage{Input: 60, CacheRead: 30, CacheWrite5m: 10}),
+		says("never"))
+	b.turn.Limits.ContextLine = 100
+	out := b.mustRun(harness.ContextFull)
+	if out.Context != 100 {
+		t.Errorf("context = %d", out.Context)
+	}
+	if got := kinds(b.memory.entries(key(out.SessionID))); got != "flower_prefix user calls(1) result" {
+		t.Errorf("stored: %s", got)
+	}
+	b = newBench(t, nil, used(says("Done."), api.Usage{Input: 200}))
+	b.turn.Limits.ContextLine = 100
+	b.mustRun(harness.EndTurn) // who is done is done
+}
+
+func TestLimits_context_line_counts_results_that_are_not_sent_yet(t *testing.T) {
+	b := newBench(t, nil,
+		used(calls("big", "{}"), api.Usage{Input: 100}),
+		says("never"))
+	b.host("big", true, func(tool.Call) tool.Result { return tool.TextResult(strings.Repeat("word ", 20_000)) })
+	b.turn.Limits.ContextLine = 10_000
+	b.mustRun(harness.ContextFull)
+}
+
+func TestLimits_effort_and_answer_length_reach_the_request(t *testing.T) {
+	cases := map[string]string{
+		"high":  `"output_config":{"effort":"high"},"thinking":{"type":"adaptive"}`,
+		"4096":  `"thinking":{"type":"enabled","budget_tokens":4096}`,
+		"none":  `"thinking":{"type":"disabled"}`,
+		"":      `"stream":true,"tools"`,
+		"xhigh": `"effort":"xhigh"`,
+	}
+	for effort, want := range cases {
+		b := newBench(t, nil, says("x"))
+		b.turn.Agent.Effort = effort
+		b.config.MaxTokens = 5000
+		b.mustRun(harness.EndTurn)
+		if body := string(b.last().Body); !strings.Contains(body, want) || !strings.Contains(body, `"max_tokens":5000`) {
+			t.Errorf("effort %q: %.200s", effort, body)
+		}
+	}
+}
+
+func TestLimits_cache_miss_raises_an_event(t *testing.T) {
+	clock := newClock()
+	b := newBench(t, &api.Options{Now: clock.Now, MinCache: -1})
+	b.config.Now = clock.Now
+	b.host("nap", false, func(tool.Call) tool.Result { clock.advance(2 * time.Hour); return tool.TextResult("rested") })
+	for i := range 3 {
+		b.server.Enqueue(calls("Bash", input("command", fmt.Sprint("echo ", i))))
+	}
+	b.server.Enqueue(calls("nap", "{}"), says("Done."))
+	b.mustRun(harness.EndTurn)
+	got := b.of(event.System)
+	if len(got) != 1 || got[0].Payload["cache_miss"] != true {
+		t.Errorf("events: %+v", got)
+	}
+}
+
+func TestLimits_event_payloads_can_be_written_as_json(t *testing.T) {
+	b := newBench(t, nil, calls("Bash", input("command", "echo hi"), "TodoWrite", `{"todos":[{"content":"a","status":"pending"}]}`), says("Done."))
+	b.turn.Agent.AllowedTools = append(b.turn.Agent.AllowedTools, "TodoWrite")
+	b.mustRun(harness.EndTurn)
+	for _, e := range b.events {
+		if _, err := json.Marshal(e); err != nil {
+			t.Errorf("%s: %v", e.Kind, err)
+		}
+	}
+	if got := b.of(event.Task); len(got) != 1 || got[0].Tool != "TodoWrite" {
+		t.Errorf("the list was not shown: %+v", got)
+	}
+}

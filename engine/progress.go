@@ -99,11 +99,17 @@ func (p *progress) inFlight(ctx context.Context, session string) error {
 	return p.save(ctx)
 }
 
+// ended notes that the step in flight came to its end without passing: its
+// session was not cut off.
+func (p *progress) ended(ctx context.Context) error {
+	p.next.Step, p.next.Session, p.next.Prompt = "", "", ""
+	return p.save(ctx)
+}
+
 func (p *progress) pass(ctx context.Context, s passedStep, c Context) error {
 	s.Context = p.changed(c, s.Name)
 	p.next.Steps = append(p.next.Steps, s)
-	p.next.Step, p.next.Session, p.next.Prompt = "", "", ""
-	return p.save(ctx)
+	return p.ended(ctx)
 }
 
 // keep takes over a step that was restored.

@@ -185,6 +185,11 @@ func (r *runner) settle(ctx context.Context, s *stepRun, out stepEnd) (goOn bool
 		r.ctx.Set(s.Name, out.value)
 		return true, r.progress.pass(ctx, passedStep{Name: s.Name, Result: out.result, Value: out.value}, r.ctx)
 	}
+	if out.ran {
+		if err := r.progress.ended(ctx); err != nil {
+			return false, err
+		}
+	}
 	if out.aborted {
 		r.ending.Aborted = out.reason
 		r.ctx.Set(KeyAborted, out.reason)

@@ -155,6 +155,10 @@ func fromParser(err error, file, source string) error {
 		text = "the script ends in the middle of something: an end, a bracket or a quote is missing"
 	case strings.Contains(p.Message, "unterminated"):
 		text = strings.TrimSpace(p.Message)
+		// A line end inside quotes is noticed on the next line.
+		if lines := strings.Split(source, "\n"); line >= 2 && line <= len(lines) && strings.Contains(lines[line-2], p.Token) {
+			line--
+		}
 	default:
 		text += fmt.Sprintf(" near %q", p.Token)
 	}

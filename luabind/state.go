@@ -57,7 +57,8 @@ type job struct {
 const (
 	callDepth    = 200      // nested calls
 	registryInit = 1 << 10  // slots for values
-	registryMost = 1 << 20  // slots for values, grown to at most
+	registryStep = 1 << 14  // by which they grow: each time all are copied
+	registryMost = 1 << 18  // to at most
 	maxArray     = 1 << 20  // longest array part; beyond it a table hashes
 	maxString    = 64 << 20 // what string.rep may make, in bytes
 )
@@ -78,7 +79,7 @@ func (p *Program) newBare() *state {
 	}
 	s.L = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: callDepth, MinimizeStackMemory: true,
-		RegistrySize: registryInit, RegistryMaxSize: registryMost,
+		RegistrySize: registryInit, RegistryGrowStep: registryStep, RegistryMaxSize: registryMost,
 	})
 	s.L.SetContext(s.clock)
 	s.openSandbox()

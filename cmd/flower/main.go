@@ -1,0 +1,85 @@
+// Command flower runs workflows of agents that are written in Lua.
+//
+//	flower script.lua [args…]
+//
+// See flower --help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// The exit codes (SPEC 17.2).
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+func main() {
+	code, sig := run(os.Args[1:], os.Stdout, os.Stderr)
+	if sig != nil {
+		dieBy(sig)
+	}
+	os.Exit(code)
+}
+
+// app is one call of the program.
+type app struct {
+	out, err io.Writer
+}
+
+// run does what the words ask for and gives the exit code, or the signal to
+// leave by.
+func run(words []string, out, errOut io.Writer) (code int, sig os.Signal) {
+	a := &app{out: out, err: errOut}
+	ctx, signals := watchSignals(context.Background())
+	defer signals.stop()
+	err := a.dispatch(ctx, words)
+	if sig := signals.fatal(); sig != nil {
+		return exitFailed, sig
+	}
+	return a.report(err), nil
+}
+
+// report prints an error for the person who reads it and gives the exit code.
+func (a *app) report(err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintln(a.err, "flower: interrupted; the accounts are written, run the same command to go on")
+		return exitInterrupted
+	case errors.As(err, &usage):
+		fmt.Fprintf(a.err, "flower: %s\n", clean(usage.text))
+		return exitUsage
+	}
+	fmt.Fprintf(a.err, "flower: %s\n", clean(strings.TrimSpace(err.Error())))
+	return exitFailed
+}
+
+// usageError is a wrong use of the program.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func wrongUse(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// dieBy ends the process by a signal's default action, so that whoever started us
+// sees what happened.
+func dieBy(sig os.Signal) {
+	signal.Reset(sig)
+	if s, ok := sig.(syscall.Signal); ok {
+		_ = syscall.Kill(os.Getpid(), s) // on failure the exit below says it
+	}
+	os.Exit(exitFailed)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/harness/native"
+	"github.com/flowerlua/flower/engine/model"
+	"github.com/flowerlua/flower/engine/model/anthropic"
+	"github.com/flowerlua/flower/engine/shell"
+	"github.com/flowerlua/flower/luabind"
+	"github.com/flowerlua/flower/settings"
+	"github.com/flowerlua/flower/store"
+)
+
+// source is where the model's answers come from.
+type source struct {
+	model    model.Model
+	name     string // the model for specs that name none
+	aliases  map[string]string
+	sub      string
+	effort   string
+	endpoint string
+	note     string // for the closing line
+	close    func()
+}
+
+// runScript runs a script's workflow. Everything that can be wrong with the
+// command is found before a folder is made.
+func (a *app) runScript(ctx context.Context, c *cli, args []string) (err error) {
+	program, err := luabind.LoadFile(c.Run.Script, &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust})
+	if err != nil {
+		return err
+	}
+	workspace, runDir, err := c.places()
+	if err != nil {
+		return err
+	}
+	src, err := c.source(workspace)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+
+	db, err := store.Open(filepath.Join(runDir, "sessions"), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	sinks, err := a.openSinks(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sinks.close()) }()
+
+	rt, err := engine.New(engine.Config{
+		Workspace: workspace, RunDir: runDir, Store: db, Harness: newHarness(src, runDir),
+		Model: src.name, Endpoint: src.endpoint, Sink: sinks,
+	})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	ending, err := program.Run(ctx, rt, args)
+	rt.Close()
+	if err != nil {
+		return a.explain(ctx, c, err)
+	}
+	return sinks.screen.closing(ctx, rt, ending, src.note, time.Since(start))
+}
+
+// explain keeps a script's error, with its backtrace for -v; a stop from outside
+// is no error of the script.
+func (a *app) explain(ctx context.Context, c *cli, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	var scriptErr *luabind.Error
+	if c.Verbose && errors.As(err, &scriptErr) && scriptErr.Backtrace() != "" {
+		fmt.Fprintln(a.err, clean(scriptErr.Backtrace()))
+	}
+	return err
+}
+
+func newHarness(src *source, runDir string) *native.Harness {
+	return native.New(native.Config{
+		Model: src.model, Aliases: src.aliases, SubagentModel: src.sub, Effort: src.effort,
+		Ephemeral: shell.Ephemeral, OutputDir: filepath.Join(runDir, "output"),
+	})
+}
+
+// places are the absolute workspace and run directory.
+func (c *cli) places() (workspace, runDir string, err error) {
+	if workspace, err = filepath.Abs(c.Workspace); err != nil {
+		return "", "", wrongUse("workspace %s: %v", c.Workspace, err)
+	}
+	if info, err := os.Stat(workspace); err == nil && !info.IsDir() {
+		return "", "", wrongUse("workspace %s is not a folder", workspace)
+	}
+	runDir = c.RunDir
+	if runDir == "" {
+		runDir = filepath.Join(workspace, "runs")
+	}
+	if runDir, err = filepath.Abs(runDir); err != nil {
+		return "", "", wrongUse("run directory %s: %v", c.RunDir, err)
+	}
+	return workspace, runDir, nil
+}
+
+// source is a rehearsal, or the provider with what the settings say.
+func (c *cli) source(workspace string) (*source, error) {
+	if c.Rehearse != "" {
+		r, err := luabind.LoadRehearsal(c.Rehearse)
+		if err != nil {
+			return nil, err
+		}
+		return &source{model: r, name: c.Model, note: "rehearsed", close: r.Close}, nil
+	}
+	s, err := settings.Load(settings.Options{Workspace: workspace})
+	if err != nil {
+		return nil, err
+	}
+	credential, err := s.Credential()
+	if errors.Is(err, settings.ErrNoCredential) {
+		return nil, fmt.Errorf("%w\nTo try the script without a key, rehearse it: flower --rehearse FILE.lua %s", err, c.Run.Script)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &source{
+		model:    anthropic.New(&anthropic.Options{Key: credential.APIKey, Token: credential.AuthToken, BaseURL: credential.BaseURL}),
+		name:     cmp.Or(c.Model, s.Get(settings.Model)),
+		aliases:  s.Aliases(),
+		sub:      s.Get(settings.SubagentModel),
+		effort:   s.Get(settings.Effort),
+		endpoint: cmp.Or(credential.BaseURL, anthropic.DefaultBaseURL),
+		note:     strings.TrimSpace("key from " + credential.Origin),
+		close:    func() {},
+	}, nil
+}
+
+// sinks are where a run's events go.
+type sinks struct {
+	screen *screen
+	file   *eventFile // nil without --events
+}
+
+func (s *sinks) Emit(e event.Event) {
+	s.screen.Emit(e)
+	if s.file != nil {
+		s.file.Emit(e)
+	}
+}
+
+func (s *sinks) close() error {
+	s.screen.stop()
+	if s.file != nil {
+		return s.file.close()
+	}
+	return nil
+}
+
+// openSinks: with --events - standard output carries the events alone, and what a
+// person reads goes to standard error.
+func (a *app) openSinks(c *cli) (*sinks, error) {
+	s := &sinks{}
+	human := a.out
+	if c.Events == "-" {
+		human = a.err
+		s.file = newEventFile(a.out, nil)
+	} else if c.Events != "" {
+		f, err := os.OpenFile(c.Events, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("events: %w", err)
+		}
+		s.file = newEventFile(f, f)
+	}
+	s.screen = newScreen(human, c.Verbose)
+	return s, nil
+}

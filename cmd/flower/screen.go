@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+
+	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/event"
+)
+
+// The width of what we print, in cells (SPEC 17.5).
+const (
+	minWidth = 40
+	maxWidth = 110
+)
+
+// screen prints a run for a person: lines, and on a terminal one status line
+// below them that is redrawn. Everything a model or a tool wrote is stripped of
+// control sequences first.
+type screen struct {
+	out     io.Writer
+	verbose bool
+	tty     bool
+	colour  bool
+	width   int
+	start   time.Time
+
+	mu     sync.Mutex
+	step   string
+	index  int
+	total  int
+	tokens int64
+	cost   float64
+	drawn  bool
+	ended  bool
+	ticker *time.Ticker
+	done   chan struct{}
+	wait   sync.WaitGroup
+}
+
+func newScreen(out io.Writer, verbose bool) *screen {
+	s := &screen{out: out, verbose: verbose, width: maxWidth, start: time.Now(), done: make(chan struct{})}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(f.Fd()) {
+		s.tty = true
+		s.colour = os.Getenv("NO_COLOR") == ""
+		if w, _, err := term.GetSize(f.Fd()); err == nil {
+			s.width = min(max(w, minWidth), maxWidth)
+		}
+		s.ticker = time.NewTicker(time.Second)
+		s.wait.Go(s.tick)
+	}
+	return s
+}
+
+// tick keeps the elapsed time moving.
+func (s *screen) tick() {
+	for {
+		select {
+		case <-s.ticker.C:
+			s.mu.Lock()
+			s.drawStatus()
+			s.mu.Unlock()
+		case <-s.done:
+			return
+		}
+	}
+}
+
+// stop removes the status line; nothing is drawn afterwards.
+func (s *screen) stop() {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.ended = true
+	s.clearStatus()
+	s.mu.Unlock()
+	close(s.done)
+	if s.ticker != nil {
+		s.ticker.Stop()
+	}
+	s.wait.Wait()
+}
+
+// Emit prints an event.
+func (s *screen) Emit(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	s.note(e)
+	text := s.render(e)
+	if text == "" {
+		return
+	}
+	s.clearStatus()
+	fmt.Fprintln(s.out, text)
+	s.drawStatus()
+}
+
+// note keeps what the status line shows.
+func (s *screen) note(e event.Event) {
+	switch e.Kind {
+	case event.Step:
+		s.step, s.index, s.total = e.Text, number(e.Payload["index"]), number(e.Payload["total"])
+	case event.Result:
+		if usd, ok := e.Payload["cost_usd"].(float64); ok {
+			s.cost += usd
+		}
+	}
+	if e.Subagent == "" && e.Context > 0 {
+		s.tokens = e.Context
+	}
+}
+
+func number(v any) int {
+	n, _ := v.(int)
+	return n
+}
+
+// render is what a person sees of an event; "" is nothing.
+func (s *screen) render(e event.Event) string {
+	indent := "  "
+	if e.Subagent != "" {
+		if !s.verbose {
+			return ""
+		}
+		indent = "    | "
+	}
+	switch e.Kind {
+	case event.Step:
+		return s.rule(e)
+	case event.Text:
+		return s.wrap(indent, e.Text)
+	case event.ToolCall:
+		return s.oneLine(indent+"> "+e.Tool+": ", e.Text)
+	case event.Task, event.System:
+		return s.wrap(indent+"* ", e.Text)
+	case event.Error:
+		return s.wrap(indent+"! ", e.Text)
+	case event.Retry:
+		return s.wrap(indent+"~ ", fmt.Sprintf("again in %.0f s (attempt %d)", seconds(e.Payload["delay_s"]), number(e.Payload["attempt"])))
+	case event.Thinking, event.ToolResult:
+		if s.verbose {
+			return s.wrap(indent+". ", e.Text)
+		}
+	}
+	return ""
+}
+
+func seconds(v any) float64 {
+	f, _ := v.(float64)
+	return f
+}
+
+// rule begins a step.
+func (s *screen) rule(e event.Event) string {
+	state := ""
+	switch {
+	case e.Payload["restored"] == true:
+		state = ", restored"
+	case e.Payload["resumed"] == true:
+		state = ", resumed"
+	}
+	head := fmt.Sprintf("== %s (%d/%d%s) ", clean(e.Text), number(e.Payload["index"]), number(e.Payload["total"]), state)
+	line := head + strings.Repeat("=", max(0, s.width-ansi.StringWidth(head)))
+	if s.colour {
+		return "\x1b[1m" + line + "\x1b[0m"
+	}
+	return line
+}
+
+// wrap breaks a text to the width, each line behind the indent.
+func (s *screen) wrap(indent, text string) string {
+	text = strings.TrimRight(clean(text), "\n ")
+	if text == "" {
+		return ""
+	}
+	rest := strings.Repeat(" ", ansi.StringWidth(indent))
+	if strings.HasSuffix(indent, "| ") {
+		rest = indent
+	}
+	lines := strings.Split(ansi.Wrap(text, s.width-ansi.StringWidth(indent), ""), "\n")
+	for i := range lines {
+		prefix := rest
+		if i == 0 {
+			prefix = indent
+		}
+		lines[i] = strings.TrimRight(prefix+lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// oneLine cuts a text to one line.
+func (s *screen) oneLine(prefix, text string) string {
+	text = strings.ReplaceAll(clean(text), "\n", " ; ")
+	return ansi.Truncate(prefix+text, s.width, "…")
+}
+
+// drawStatus and clearStatus are called with the lock held.
+func (s *screen) drawStatus() {
+	if !s.tty || s.step == "" || s.ended {
+		return
+	}
+	text := fmt.Sprintf("[%d/%d] %s  %s  $%.4f", s.index, s.total, clean(s.step), elapsed(time.Since(s.start)), s.cost)
+	if s.tokens > 0 {
+		text += fmt.Sprintf("  context %s", short(s.tokens))
+	}
+	fmt.Fprint(s.out, "\r"+ansi.Truncate(text, s.width-1, "…")+"\x1b[K")
+	s.drawn = true
+}
+
+func (s *screen) clearStatus() {
+	if s.drawn {
+		fmt.Fprint(s.out, "\r\x1b[K")
+		s.drawn = false
+	}
+}
+
+// closing prints how a workflow ended: the last line gives cost and the
+// manifest's path. What is not a success is the returned error.
+func (s *screen) closing(ctx context.Context, rt *engine.Runtime, e engine.Ending, note string, took time.Duration) error {
+	s.stop()
+	cost := "cost unknown"
+	if e.CostUSD != nil {
+		cost = fmt.Sprintf("$%.4f", *e.CostUSD)
+	}
+	state := "done"
+	if !e.OK {
+		state = "not done"
+	}
+	if len(e.Results) > 0 {
+		fmt.Fprintf(s.out, "%s in %s, %s (%s), accounts in %s\n", state, elapsed(took), cost, note, shownPath(rt.ManifestPath()))
+	} else {
+		fmt.Fprintf(s.out, "%s in %s, no agent ran\n", state, elapsed(took))
+	}
+	switch {
+	case e.Interrupted && context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case e.Interrupted:
+		return fmt.Errorf("stopped: %s", e.Reason)
+	case !e.OK && e.Aborted != "":
+		return fmt.Errorf("step %s was aborted: %s", e.FailedAt, e.Reason)
+	case !e.OK:
+		return fmt.Errorf("step %s did not pass: %s\nRun the same command again to go on at this step.", e.FailedAt, e.Reason)
+	}
+	return nil
+}
+
+// shownPath is relative to the current folder where that is shorter.
+func shownPath(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(wd, path)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return path
+	}
+	return rel
+}
+
+func elapsed(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+}
+
+func short(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", n/1000)
+}
+
+// clean removes what could do something to a terminal: escape sequences and
+// control characters. Line ends and tabs stay, a carriage return ends a line.
+func clean(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(text, "\r", "\n")
+	text = ansi.Strip(text)
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}

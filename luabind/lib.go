@@ -31,6 +31,7 @@ func (s *state) openFlower() {
 	flower.RawSetString("fs", s.readOnly("flower.fs", s.fsTable()))
 	flower.RawSetString("json", s.readOnly("flower.json", s.jsonTable()))
 	flower.RawSetString("runtime", s.runtimeHandle(s.rt))
+	flower.RawSetString("script_dir", lua.LString(s.program.dir))
 	module := s.readOnly("flower", flower)
 	s.L.SetGlobal("flower", module)
 	s.loaded["flower"] = module

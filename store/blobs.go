@@ -91,6 +91,26 @@ func (b *blobs) remove(hash [32]byte) error {
 	return nil
 }
 
+// all lists the hashes of the files, and removes what a process that died has left
+// half written.
+func (b *blobs) all() (out [][32]byte, err error) {
+	err = filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return ignoreMissing(err)
+		}
+		var hash [32]byte
+		name, err := hex.DecodeString(filepath.Base(filepath.Dir(path)) + d.Name())
+		if err == nil && copy(hash[:], name) == len(hash) {
+			out = append(out, hash)
+			return nil
+		}
+		b.sweep.Lock() // so that it is not being written now
+		defer b.sweep.Unlock()
+		return ignoreMissing(os.Remove(path))
+	})
+	return out, err
+}
+
 // sync makes the files put so far safe against a power cut.
 func (b *blobs) sync() error {
 	b.mu.Lock()

@@ -24,6 +24,7 @@ const (
 	opPut
 	opSync
 	opWatch
+	opGC
 )
 
 // request is one call of an operation; which fields matter depends on Op.
@@ -59,6 +60,7 @@ type reply struct {
 	Changes []transcript.Change
 	Value   []byte
 	Rev     uint64
+	GC      GCReport
 	More    bool // ask again, with Page
 	Page    cursor
 }
@@ -112,6 +114,8 @@ func (e *engine) dispatch(ctx context.Context, q *request, r *reply) (err error)
 		r.Rev, err = e.put(ctx, q)
 	case opSync:
 		err = e.sync(ctx)
+	case opGC:
+		r.GC, err = e.reclaim(ctx)
 	default:
 		err = fmt.Errorf("request %d is not known to the owner of the store: use the same version of flower everywhere", q.Op)
 	}

@@ -220,8 +220,13 @@ func (e *engine) sweepSome(log uint64) (done bool, err error) {
 	defer e.shape.RUnlock()
 	var gone [][]byte
 	var blobs [][32]byte
+	none := false
 	err = e.view(func(txn *badger.Txn) error {
 		keep, err := wasteAbove(txn, log)
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			none = true // somebody else was faster
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -242,8 +247,8 @@ func (e *engine) sweepSome(log uint64) (done bool, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return false, err
+	if err != nil || none {
+		return none, err
 	}
 	if done = len(gone) == 0; done {
 		gone = [][]byte{wasteKey(log)}
@@ -301,27 +306,26 @@ func (e *engine) remove(keys [][]byte) error {
 
 // sweepBlobs removes the files to which no entry refers any more.
 func (e *engine) sweepBlobs(hashes [][32]byte) error {
-	if len(hashes) == 0 {
-		return nil
-	}
-	e.blobs.sweep.Lock()
-	defer e.blobs.sweep.Unlock()
 	for _, hash := range hashes {
-		used := false
-		err := e.view(func(txn *badger.Txn) error {
-			return eachKey(txn, append([]byte{tagBlob}, hash[:]...), func(*badger.Item) error {
-				used = true
-				return nil
-			})
-		})
-		if err != nil {
+		if _, err := e.sweepBlob(hash); err != nil {
 			return err
-		}
-		if !used {
-			if err := e.blobs.remove(hash); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+func (e *engine) sweepBlob(hash [32]byte) (gone bool, err error) {
+	e.blobs.sweep.Lock()
+	defer e.blobs.sweep.Unlock()
+	used := false
+	err = e.view(func(txn *badger.Txn) error {
+		return eachKey(txn, append([]byte{tagBlob}, hash[:]...), func(*badger.Item) error {
+			used = true
+			return nil
+		})
+	})
+	if err != nil || used {
+		return false, err
+	}
+	return true, e.blobs.remove(hash)
 }

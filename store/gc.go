@@ -5,18 +5,89 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/flowerlua/flower/engine/transcript"
 )
 
-// gcRatio is the share of a value log file that must be waste for it to be
-// rewritten.
-const gcRatio = 0.5
+// Shares of a value log file that must be waste for it to be rewritten: on the
+// schedule, and when somebody asks for it.
+const (
+	gcRatio      = 0.5
+	gcRatioAsked = 0.1
+)
+
+// reclaim is GC.
+func (e *engine) reclaim(ctx context.Context) (r GCReport, err error) {
+	if err := e.unbroken(); err != nil {
+		return r, err
+	}
+	if r.Before, err = usedSpace(e.dir); err != nil {
+		return r, err
+	}
+	if err := e.sweep(ctx); err != nil {
+		return r, err
+	}
+	if r.Blobs, err = e.sweepStrays(ctx); err != nil {
+		return r, err
+	}
+	// Waste shows in the statistics once the tables that tell of it are merged.
+	if err := e.db.Flatten(1); err != nil {
+		return r, err
+	}
+	if r.Files, err = e.collect(ctx, gcRatioAsked); err != nil {
+		return r, err
+	}
+	r.After, err = usedSpace(e.dir)
+	return r, err
+}
+
+// usedSpace is what the files below dir take up on the disk; those of the database
+// have holes.
+func usedSpace(dir string) (total int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return ignoreMissing(err)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			total += st.Blocks * 512
+		}
+		return nil
+	})
+	return total, err
+}
+
+// sweepStrays removes files of large entries to which nothing refers: a process
+// died before it could tell of them.
+func (e *engine) sweepStrays(ctx context.Context) (removed int, err error) {
+	hashes, err := e.blobs.all()
+	if err != nil {
+		return 0, err
+	}
+	for _, hash := range hashes {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		gone, err := e.sweepBlob(hash)
+		if err != nil {
+			return removed, err
+		}
+		if gone {
+			removed++
+		}
+	}
+	return removed, nil
+}
 
 // collect rewrites value log files that are mostly waste, and returns how many.
 func (e *engine) collect(ctx context.Context, ratio float64) (files int, err error) {

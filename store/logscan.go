@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
 	"math"
 	"os"
 	"strconv"
@@ -48,9 +49,18 @@ type logScan struct {
 // torn reports whether something in the middle cannot be read.
 func (s *logScan) torn() bool { return s.beyond > 0 }
 
-// scanLog reads a log file.
+// scanLog reads a log file, but for the hole at its end.
 func scanLog(path string) (*logScan, error) {
-	data, err := os.ReadFile(path)
+	end, err := dataEnd(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, end))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -58,7 +59,7 @@ func preflight(dir, damaged string) (aside []string, err error) {
 			}
 		}
 	}
-	return aside, protectValueLog(dir, names)
+	return aside, retireValueLog(dir, names)
 }
 
 func ignoreMissing(err error) error {
@@ -262,9 +263,10 @@ func mendLog(path, damaged string) error {
 	return os.Rename(next, path)
 }
 
-// protectValueLog keeps Badger from cutting off a value log that is damaged in the
-// middle: it does so to the newest alone, so there must be a newer one.
-func protectValueLog(dir string, names []string) error {
+// retireValueLog makes an empty file the newest value log. Badger reads the newest
+// one whole, which takes time, and cuts it off at the first record that it cannot
+// read, which may be in the middle. An older one it leaves alone.
+func retireValueLog(dir string, names []string) error {
 	newest := ""
 	for _, n := range names {
 		if strings.HasSuffix(n, ".vlog") {
@@ -274,13 +276,47 @@ func protectValueLog(dir string, names []string) error {
 	if newest == "" {
 		return nil
 	}
-	scan, err := scanLog(filepath.Join(dir, newest))
-	if err != nil || !scan.torn() {
-		return ignoreMissing(err)
+	path := filepath.Join(dir, newest)
+	info, err := os.Stat(path)
+	if err != nil || info.Size() == logHeader {
+		return err
+	}
+	// It was made far too long and, unless its process died, cut to size.
+	if end, err := dataEnd(path); err == nil && end < info.Size() {
+		if err := os.Truncate(path, max(end, logHeader)); err != nil {
+			return err
+		}
 	}
 	id, err := strconv.ParseUint(strings.TrimSuffix(newest, ".vlog"), 10, 32)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("%06d.vlog", id+1)), emptyLog(), 0o600)
+}
+
+// dataEnd is where the hole at the end of a file begins; its size, if it has none
+// or the file system does not tell.
+func dataEnd(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	end := int64(0)
+	for {
+		data, err := f.Seek(end, seekData)
+		if errors.Is(err, syscall.ENXIO) {
+			return end, nil
+		}
+		if err != nil {
+			info, err := f.Stat()
+			if err != nil {
+				return 0, err
+			}
+			return info.Size(), nil
+		}
+		if end, err = f.Seek(data, seekHole); err != nil {
+			return 0, err
+		}
+	}
 }

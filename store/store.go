@@ -194,6 +194,20 @@ func (s *Store) Sync(ctx context.Context) error {
 	return err
 }
 
+// GCReport is what GC did. Before and After are the bytes on the disk.
+type GCReport struct {
+	Before, After int64
+	Files         int // files that were rewritten without their waste
+	Blobs         int // files of large entries that nobody referred to
+}
+
+// GC reclaims disk space now, more thoroughly than what happens on the schedule.
+// It may take long; the store can be used meanwhile.
+func (s *Store) GC(ctx context.Context) (GCReport, error) {
+	r, err := s.link.call(ctx, request{Op: opGC})
+	return r.GC, err
+}
+
 // Close implements transcript.Store. It waits for calls at work, stops everything
 // that Open started, and lets another process take over. Closing twice is no error.
 func (s *Store) Close() error { return s.link.close() }

@@ -13,3 +13,9 @@ func bootID() string {
 	}
 	return strings.TrimSpace(string(b))
 }
+
+// The whence values of Seek that look for holes in a file.
+const (
+	seekData = 3
+	seekHole = 4
+)

@@ -12,3 +12,9 @@ func bootID() string {
 	}
 	return id
 }
+
+// The whence values of Seek that look for holes in a file.
+const (
+	seekHole = 3
+	seekData = 4
+)

@@ -15,7 +15,7 @@ func newSet(o Options) *Set {
 		o.Now = time.Now
 	}
 	o.Workspace = filepath.Clean(o.Workspace)
-	s := &Set{o: o, lim: o.Limits.withDefaults(), dir: o.Workspace, mark: newMark(), receipts: map[string]receipt{}}
+	s := &Set{o: o, lim: o.Limits.withDefaults(), dir: o.Workspace, mark: newMark(), receipts: map[string]receipt{}, checkAddr: checkPublic}
 	s.done = make(chan struct{})
 	s.end = sync.OnceFunc(func() { close(s.done) })
 	return s
@@ -88,6 +88,9 @@ func (s *Set) tools() []Tool {
 		builtin{s, "Grep", grepSchema, true, s.grep},
 		builtin{s, "BashOutput", bashOutputSchema, true, s.bashOutput},
 		builtin{s, "KillBash", killBashSchema, false, s.killBash},
+		builtin{s, "NotebookEdit", notebookSchema, false, s.notebookEdit},
+		builtin{s, "TodoWrite", todoSchema, false, s.todoWrite},
+		builtin{s, "WebFetch", webFetchSchema, true, s.webFetch},
 	}
 }
 

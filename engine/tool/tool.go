@@ -18,6 +18,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -207,6 +208,9 @@ type Set struct {
 	closed   bool
 	done     chan struct{} // closed by Close
 	end      func()        // closes done, once
+
+	web       webCache
+	checkAddr func(netip.Addr) error // of what WebFetch is about to dial
 }
 
 // NewSet makes the tools. It starts nothing and touches no file.

@@ -1,7 +1,9 @@
 package failure
 
 import (
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -9,6 +11,7 @@ import (
 var tooBig = fragments(
 	// prompt is too long: 203112 tokens > 200000 maximum
 	"prompt|input|inputs|context|conversation|dialogue|chat|history|transcript|messages|query length|text|size|token|tokens|total|of? #*? length|tokens? is|are|was|were|became|has? become? far|much|way? too long|large|big",
+	"request is|was? too long",
 	"message you? *? is|was too long",
 	"prompt|input contains ~ too large|long|many",
 
@@ -23,6 +26,8 @@ var tooBig = fragments(
 	// request exceeds the context window; longer than the model's context length
 	"exceed|exceeds|exceeded|exceeding ~~ context window|limit|length|size",
 	"greater|larger|longer|more|bigger than ~~ context window|limit|length|size",
+	"exceed|exceeds|exceeded the|its? maximum|model|models context",
+	"prompt|input length|size|token|tokens limit? is|has|was? been? exceeded|reached",
 	"over|beyond the|its|your|this? models|model? context limit|length",
 	"fit|fits in|into|within|inside ~ context window|limit|length",
 
@@ -56,6 +61,7 @@ var tooManyTokens = fragments(
 	"token limit|count|maximum has|was|is? been? exceeded|reached",
 	"exceed|exceeds|exceeded|exceeding ~ token|tokens limit",
 	"exceed|exceeds|exceeded|exceeding ~ max|maximum input|prompt|allowed? number? of? tokens",
+	"maximum number? of? tokens exceeded|reached",
 	"tokens in the|your? request|prompt|input|messages *? *? more|greater|larger|over|exceed*",
 	"prompt|input ~ longer|larger|greater|bigger than",
 )
@@ -96,7 +102,7 @@ func (m message) saysTooBig() bool {
 	}
 	if !rate.in(m.words) {
 		replyOnly := ofReply.in(m.words) && !ofRequest.in(m.words)
-		if m.states(bodyTooBig) || (!replyOnly && m.states(tooManyTokens)) {
+		if m.states(bodyTooBig) || slices.Contains(statuses(m.flat), http.StatusRequestEntityTooLarge) || (!replyOnly && m.states(tooManyTokens)) {
 			return true
 		}
 	}

@@ -33,13 +33,18 @@ func statusClass(code int) Class {
 	}
 }
 
-// statusContext is how far around a number its meaning is looked for.
-const statusContext = 48
+const (
+	// statusContext is how far around a number its meaning is looked for.
+	statusContext = 48
+	// maxNumbers is how many numbers are looked at: a table of numbers is no
+	// error.
+	maxNumbers = 100
+)
 
 // statuses gives the HTTP statuses that flat names.
 func statuses(flat string) []int {
 	var found []int
-	for i := 0; i+3 <= len(flat); i++ {
+	for i, looked := 0, 0; i+3 <= len(flat) && looked < maxNumbers; i++ {
 		if (flat[i] != '4' && flat[i] != '5') || !isDigit(flat[i+1]) || !isDigit(flat[i+2]) {
 			continue
 		}
@@ -47,6 +52,7 @@ func statuses(flat string) []int {
 		if !freeStanding(before, after) {
 			continue
 		}
+		looked++
 		code, _ := strconv.Atoi(flat[i : i+3])
 		if isStatus(code, before[max(0, i-statusContext):], after[:min(len(after), statusContext)]) {
 			found = append(found, code)

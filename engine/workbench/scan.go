@@ -105,8 +105,10 @@ func (l *listing) readFolder(dir, folder string) (folders []string) {
 			name := entry.Name()
 			switch {
 			case strings.HasPrefix(name, "."):
-			case entry.IsDir():
+			case entry.IsDir() && len(folders) < maxFiles:
 				folders = append(folders, path.Join(folder, name))
+			case entry.IsDir():
+				l.more = true
 			case !entry.Type().IsRegular() && !linksToFile(entry, filepath.Join(dir, name)):
 			case len(l.files) >= maxFiles:
 				l.more = true

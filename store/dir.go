@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,7 +40,12 @@ type marker struct {
 	ID     string `json:"id"` // also in the database
 	// Ready is false from the first moment of a store until its database holds
 	// the id.
-	Ready bool `json:"ready"`
+	Ready bool   `json:"ready"`
+	Check uint32 `json:"check"` // over the rest
+}
+
+func (m marker) check() uint32 {
+	return crc32.Checksum(fmt.Appendf(nil, "%s %d %s %v", m.Store, m.Format, m.ID, m.Ready), crcTable)
 }
 
 var errForeign = errors.New("not a flower store")
@@ -71,7 +77,8 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-// readMarker gives the zero marker when there is none.
+// readMarker gives the zero marker when there is none, or none that makes sense: the
+// database then tells whether it belongs to a store.
 func readMarker(dir string) (m marker, err error) {
 	path := filepath.Join(dir, fileMarker)
 	b, err := os.ReadFile(path)
@@ -82,9 +89,8 @@ func readMarker(dir string) (m marker, err error) {
 		return marker{}, unavailable("store %s (%v)", dir, err)
 	}
 	switch err := json.Unmarshal(b, &m); {
-	case err != nil, m.Store != "flower", m.Format < 1:
-		return marker{}, fmt.Errorf("store %s: its file %s makes no sense; remove that file, it is made anew: %w",
-			dir, fileMarker, transcript.ErrDamaged)
+	case err != nil, m.Store != "flower", m.Check != m.check():
+		return marker{}, nil
 	case m.Format > format:
 		return marker{}, unavailable("store %s has form %d, this program knows forms up to %d: use a newer version of flower",
 			dir, m.Format, format)
@@ -94,6 +100,7 @@ func readMarker(dir string) (m marker, err error) {
 
 // writeMarker replaces the marker, whole and synced.
 func writeMarker(dir string, m marker) error {
+	m.Check = m.check()
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err

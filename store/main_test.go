@@ -24,6 +24,7 @@ var childWork = map[string]func(st *store.Store, session string) error{
 	"rotate": func(st *store.Store, session string) error { return writeForEver(st, session, 50, 900) },
 	"gc":     collectForEver,
 	"hold":   func(*store.Store, string) error { select {} },
+	"fill":   fill,
 }
 
 const childEnv = "FLOWER_STORE_TEST_CHILD"

@@ -47,7 +47,8 @@ func TestRandom_operations_agree_with_a_model_while_owners_come_and_go(t *testin
 	dir := t.TempDir()
 	first := open(t, dir, nil)
 	st := open(t, dir, nil)
-	storetest.Random(t, st, uint64(time.Now().UnixNano()), 1500, func(st transcript.Store) transcript.Store {
+	pickSeed()
+	storetest.Random(t, st, *seed, *steps/2, func(st transcript.Store) transcript.Store {
 		// The owner goes, st takes over at its next call, the new one is served.
 		if err := first.Close(); err != nil {
 			t.Fatal(err)

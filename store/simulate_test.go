@@ -15,12 +15,16 @@ var (
 	steps = flag.Int("steps", 2000, "number of random operations")
 )
 
-// The number of operations can be raised: go test ./store -run Random -steps 100000
-func TestRandom_operations_agree_with_a_model(t *testing.T) {
-	dir := t.TempDir()
+func pickSeed() {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
+}
+
+// The number of operations can be raised: go test ./store -run Random -steps 100000
+func TestRandom_operations_agree_with_a_model(t *testing.T) {
+	dir := t.TempDir()
+	pickSeed()
 	st := open(t, dir, nil)
 	storetest.Random(t, st, *seed, *steps, func(st transcript.Store) transcript.Store {
 		if err := st.Close(); err != nil {

@@ -1,0 +1,4 @@
+package store
+
+// DataEnd is dataEnd, for tests that copy files with holes.
+var DataEnd = dataEnd

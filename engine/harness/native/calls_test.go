@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -241,5 +243,28 @@ func TestCalls_search_asks_the_provider(t *testing.T) {
 	b.mustRun(harness.EndTurn)
 	if got := results(b.last())[0]; !strings.Contains(got, "does not search") {
 		t.Errorf("result: %q", got)
+	}
+}
+
+// F-079
+func TestCalls_a_guard_that_changes_the_written_file_does_not_make_it_stale(t *testing.T) {
+	b := newBench(t, nil)
+	path := filepath.Join(b.dir, "f.txt")
+	b.turn.Guards.Guards = []guard.Guard{guardFunc{name: "formats", after: func(c guard.Call, r guard.Reply) (guard.Reply, error) {
+		if c.Tool != "Write" {
+			return r, nil
+		}
+		return r, os.WriteFile(path, []byte("formatted\n"), 0o644)
+	}}}
+	b.server.Enqueue(
+		calls("Write", input("file_path", path, "content", "raw\n")),
+		calls("Edit", input("file_path", path, "old_string", "formatted", "new_string", "edited")),
+		says("Done."))
+	b.mustRun(harness.EndTurn)
+	if content, _ := os.ReadFile(path); string(content) != "edited\n" {
+		t.Errorf("file: %q, result: %q", content, results(b.last()))
+	}
+	if got := results(b.requests()[1])[0]; !strings.Contains(got, "+formatted") {
+		t.Errorf("the change was not shown: %q", got)
 	}
 }

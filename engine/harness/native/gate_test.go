@@ -200,6 +200,7 @@ func TestGate_thinking_that_is_refused_is_left_out_and_the_request_repeated_once
 	}
 }
 
+// F-084
 func TestGate_breakpoints_are_four_at_most_and_the_long_one_comes_first(t *testing.T) {
 	b := newBench(t, nil)
 	b.host("looks", true, func(tool.Call) tool.Result { return tool.TextResult("x") })

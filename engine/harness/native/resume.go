@@ -120,6 +120,7 @@ func lastAnswer(live []transcript.Entry) time.Time {
 // look makes the view and the history of it.
 func (t *thread) look(live []transcript.Entry, open []transcript.Call, before json.RawMessage, warm bool) error {
 	p := t.run.turn.View
+	p.Pending = slices.Clip(p.Pending) // shared by the threads of a turn
 	if t.dir != t.run.turn.Agent.Workspace && p.Trim.Enabled {
 		p.Trim.SpillDir = t.run.spillDir(p.Trim.SpillDir) // paths in notes must hold from another folder
 	}

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/harness/native"
+	"github.com/flowerlua/flower/engine/model/anthropic"
 	api "github.com/flowerlua/flower/internal/messagesapi"
 )
 
@@ -286,5 +288,32 @@ func TestStream_cancelled_context_ends_the_run_at_once(t *testing.T) {
 	out, err := native.New(b.config).Run(ctx, turn)
 	if err == nil || out.Stop != harness.Failed || out.SessionID == "" {
 		t.Fatalf("%+v, %v", out, err)
+	}
+}
+
+// F-055
+func TestStream_that_stalls_is_sent_again(t *testing.T) {
+	slow := says("This one stops in the middle of its way.")
+	slow.Faults = []api.Fault{{Kind: api.Stall, At: 500}}
+	b := newBench(t, nil, slow, says("Whole."))
+	b.config.Model = anthropic.New(&anthropic.Options{Key: "test-key", BaseURL: b.server.URL(), Idle: 100 * time.Millisecond})
+	if out := b.mustRun(harness.EndTurn); out.Text != "Whole." {
+		t.Errorf("text = %q", out.Text)
+	}
+}
+
+func TestStream_retry_after_of_the_server_is_kept_to_and_a_long_one_left_to_the_caller(t *testing.T) {
+	wait := func(d time.Duration) api.Turn {
+		return api.Turn{Error: &api.Error{Status: 429, RetryAfter: d}}
+	}
+	b := newBench(t, nil, wait(time.Second), says("Now."))
+	begin := time.Now()
+	b.mustRun(harness.EndTurn)
+	if took := time.Since(begin); took < time.Second {
+		t.Errorf("sent again after %s", took)
+	}
+	b = newBench(t, nil, wait(time.Hour), says("never"))
+	if _, err := b.run(); failure.RetryAfter(err) != time.Hour || b.server.Queued() != 1 {
+		t.Errorf("err = %v", err)
 	}
 }

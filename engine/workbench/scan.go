@@ -161,7 +161,7 @@ func (f *file) look(path string, buffer []byte) bool {
 	f.size = info.Size()
 	// Files of the kernel say that they are empty, and some wait when read.
 	if f.size > 0 {
-		head, _ := readUpTo(opened, buffer)
+		head, _ := readUpTo(opened, buffer[:min(f.size, headSize)])
 		f.desc = describe(head)
 	}
 	return true

@@ -31,10 +31,9 @@ const (
 
 type token struct {
 	kind      kind
-	class     class  // of words
+	class     class  // of words and signs
 	text      string // of words: folded; of separators: as written
 	value, of int    // of figures
-	state     State  // of signs
 	soft      bool   // the first token behind a line break
 	upper     bool   // the word begins with a capital or is Chinese
 }
@@ -72,7 +71,11 @@ func lex(text string) []token {
 }
 
 // narrow maps the fullwidth forms of ASCII to ASCII.
+// So are the marks written for the apostrophe of "isn't".
 func narrow(text string) string {
+	if strings.Contains(text, "n‘t") || strings.Contains(text, "n´t") || strings.Contains(text, "n`t") {
+		text = strings.NewReplacer("n‘t", "n't", "n´t", "n't", "n`t", "n't").Replace(text)
+	}
 	if !strings.ContainsRune(text, '\uff01'-1) && strings.IndexByte(text, 0xef) < 0 {
 		return text
 	}
@@ -82,66 +85,6 @@ func narrow(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// block is a paragraph, or a list or table of several rows.
-type block struct {
-	lines []string
-	list  bool
-}
-
-// layout cuts text into blocks and takes the marks off their lines.
-func layout(text string) []block {
-	var blocks []block
-	var kinds []byte // of the lines of the last block
-	open := false
-	for line := range strings.SplitSeq(text, "\n") {
-		content, kind := unmark(line)
-		last := len(blocks) - 1
-		if content == "" {
-			// Lists go on behind an empty line, and a table has a row of dashes.
-			open = open && kinds[last] != 0
-			continue
-		}
-		if open && kind == 0 && kinds[last] == '-' && startsBlank(line) {
-			kind = '-' // an item goes on
-		}
-		if !open || kind != kinds[last] {
-			blocks = append(blocks, block{})
-			kinds = append(kinds, kind)
-			last++
-		}
-		b := &blocks[last]
-		b.lines = append(b.lines, content)
-		b.list = kind != 0 && len(b.lines) > 1
-		open = true
-	}
-	return blocks
-}
-
-// unmark strips the marks of a line. The kind tells list items (-), table rows
-// (|) and lines led by an emoji (!) from plain lines (0).
-func unmark(line string) (content string, kind byte) {
-	line = strings.TrimSpace(line)
-	for strings.HasPrefix(line, ">") {
-		line = strings.TrimSpace(line[1:])
-	}
-	if strings.HasPrefix(line, "#") && isHashLine(line) {
-		line = strings.Trim(line, "# ")
-	}
-	if strings.HasPrefix(line, "|") {
-		if strings.Trim(line, "|-: ") == "" {
-			return "", '|'
-		}
-		return line, '|'
-	}
-	if size := markerLen(line); size > 0 && size < len(line) {
-		return line[size:], '-'
-	}
-	if emojiLen(line+" ") > 0 {
-		return line, '!'
-	}
-	return line, 0
 }
 
 func (lx *lexer) emit(t token) {
@@ -171,9 +114,9 @@ func (lx *lexer) next() {
 	case '0' <= r && r <= '9':
 		lx.figure()
 	case lx.quotation(r, rest):
-	case signs[r] != "":
+	case signs[r] != unknown:
 		lx.pos += size
-		lx.emit(token{kind: sign, state: signs[r]})
+		lx.emit(token{kind: sign, class: signs[r]})
 	default:
 		lx.pos += size
 		lx.punctuation(r, rest[size:])
@@ -322,7 +265,7 @@ func (lx *lexer) hanRun() {
 
 // viaObjects may follow 通过 where it means passing; before anything else it
 // means "by way of".
-var viaObjects = []string{"了", "全部", "所有", "各", "每", "验收", "检查", "测试", "审核", "的", "项", "并", "且", "但"}
+var viaObjects = []string{"了", "全部", "所有", "各", "每", "验收", "检查", "测试", "审核", "验证", "审查", "评审", "校验", "的", "项", "并", "且", "但"}
 
 // viaEnds show in the same clause that 通过 was "by way of" after all.
 var viaEnds = []string{"发现", "得知", "可知", "确认", "看出"}
@@ -424,7 +367,7 @@ func (lx *lexer) punctuation(r rune, rest string) {
 		lx.emit(token{kind: comma, text: text})
 	case ';', '；':
 		lx.emit(token{kind: semi})
-	case ':', '–', '—', '―', '→':
+	case ':', '=', '–', '—', '―', '→':
 		lx.emit(token{kind: colon})
 	case '-':
 		if lx.blankBefore() && (rest == "" || startsBlank(rest)) {
@@ -468,6 +411,8 @@ func (lx *lexer) end(r rune, rest string) {
 	case r == '.' && marks == "" && (unicode.IsLetter(next) && !isHan(next) || unicode.IsDigit(next)):
 	case lx.list:
 		lx.emit(token{kind: comma})
+	case r == '…' || strings.ContainsAny(marks, ".…"):
+		lx.emit(token{kind: colon}) // not... achieved
 	default:
 		lx.emit(token{kind: stop})
 	}

@@ -16,7 +16,7 @@ func (c *clause) follow(t token) {
 	case t.class == filler:
 		c.dangling, c.no = c.dangling || c.no, false
 	default:
-		c.dangling, c.no = false, false
+		c.dangling, c.no = false, t.text == "nein"
 	}
 }
 
@@ -41,6 +41,9 @@ func (rd *reader) word(i int, t token) {
 		rd.limit(i, t)
 	case however:
 		s.partial = s.partial || s.succeeded()
+	case although:
+		s.partial = s.partial || s.succeeded()
+		c.claimed = true
 	case but:
 		s.partial = s.partial || s.succeeded() && !s.notOnly
 		s.notOnly, s.doubted = false, false
@@ -80,7 +83,7 @@ func (rd *reader) success(i int, t token) {
 	switch {
 	case before.class == article && (t.text == "complete" || t.text == "true"):
 		return // "the complete suite"
-	case c.negated, rd.nothingBefore(i), rd.nothingAfter(i):
+	case c.negated, c.none, rd.nothingBefore(i), rd.nothingAfter(i):
 		s.failed = true
 		rd.carry = false
 		return
@@ -136,7 +139,7 @@ func (rd *reader) limit(i int, t token) {
 	s, c := &rd.s, &rd.c
 	before := rd.at(i - 1)
 	switch {
-	case c.denied():
+	case c.denied(), rd.nothingAfter(i):
 	case t.class == lack && before.class == article:
 	case t.class == trouble:
 		s.partial = s.partial || c.with > 0
@@ -145,7 +148,7 @@ func (rd *reader) limit(i int, t token) {
 		s.partial = s.partial || s.succeeded() && applies(before)
 	case t.class == only:
 		c.only = true
-		s.partial = s.partial || before.class == success
+		s.partial = s.partial || rd.back(i).class == success
 	default:
 		s.partial = true
 	}
@@ -169,10 +172,23 @@ func (rd *reader) share(i int, t token) {
 	}
 	m, found := rd.figureNear(i, +1)
 	if !ok || !found {
+		// "two of them", with the whole left open
+		rd.s.partial = rd.s.partial || found && t.text == "其中"
 		return
 	}
 	if han := []rune(t.text); len(han) > 0 && isHan(han[0]) {
 		n, m = m, n
+	}
+	rd.count(n, m, rd.back(i-1))
+}
+
+// count reads n of m. None of them makes a success behind it, or the one before
+// it that it belongs to, a failure.
+func (rd *reader) count(n, m int, before token) {
+	if n == 0 {
+		rd.c.zero, rd.c.none = true, true
+		rd.s.partial = rd.s.partial || before.class == success
+		return
 	}
 	rd.s.partial = rd.s.partial || n < m
 }
@@ -184,6 +200,9 @@ func (rd *reader) figureNear(i, step int) (int, bool) {
 		case figure:
 			return t.value, true
 		case word:
+			if step < 0 && t.class != filler && !t.upper {
+				return 0, false // "80 ms of 100"
+			}
 		default:
 			return 0, false
 		}
@@ -195,6 +214,10 @@ func (rd *reader) number(i int, t token) {
 	rd.s.more = true
 	rd.s.figure, rd.s.hasFigure = t.value, true
 	rd.c.zero = rd.c.zero || t.value == 0
+	switch rd.at(i + 1).text {
+	case "percent", "prozent", "por":
+		rd.percent(i+1, t)
+	}
 }
 
 // nothingBefore tells a success of none: "0 checks passed".
@@ -204,45 +227,66 @@ func (rd *reader) nothingBefore(i int) bool {
 }
 
 // nothingAfter tells words whose count follows and is zero: "failed: 0",
-// "not passed: none".
+// "not passed: none", "failed checks: 0/5", "es fehlt nichts".
 func (rd *reader) nothingAfter(i int) bool {
-	t := rd.at(i + 1)
-	explicit := t.kind == colon
-	if explicit {
-		t = rd.at(i + 2)
+	i++
+	if rd.at(i).kind == word && rd.at(i+1).kind == colon {
 		i++
 	}
-	if t.kind == word && words.zero[t.text] {
-		return explicit
+	explicit := rd.at(i).kind == colon
+	if explicit {
+		i++
 	}
-	if t.kind != figure || t.value != 0 {
+	t := rd.at(i)
+	switch {
+	case t.kind == word:
+		return words.zero[t.text] && (explicit || !t.upper)
+	case t.kind != figure && t.kind != fraction || t.value != 0:
 		return false
 	}
-	end := rd.at(i + 2)
-	return explicit || end.kind != word || isHan([]rune(end.text + " ")[0])
+	unit := rd.at(i + 1)
+	switch unit.class {
+	case failure, trouble, exception, partial:
+		// "achieved: 0 errors", but "passed=0 failed=5"
+		return explicit && rd.at(i+2).kind == colon
+	}
+	return explicit || unit.kind != word || unit.upper
 }
 
 // percent reads a share in percent right beside a success or before "of".
 func (rd *reader) percent(i int, t token) {
 	rd.s.more = true
 	after := rd.at(i + 1)
-	before := rd.at(i - 1)
-	if before.text == "al" || before.text == "to" || before.text == "zu" {
-		before = rd.at(i - 2)
-	}
-	beside := after.class == success || after.class == of || before.class == success
+	beside := after.class == success || after.class == of || rd.back(i).class == success
 	rd.s.partial = rd.s.partial || t.value < 100 && beside
+}
+
+// back finds the word that what stands at i belongs to: the one before, beyond
+// auxiliaries, prepositions and a colon.
+func (rd *reader) back(i int) token {
+	for i--; i >= 0; i-- {
+		t := rd.tokens[i]
+		switch t.text {
+		case "al", "en", "un", "to", "at", "by", "zu":
+			continue
+		}
+		if t.class != filler && t.kind != colon {
+			return t
+		}
+	}
+	return token{}
 }
 
 func (rd *reader) sign(i int, t token) {
 	s, c := &rd.s, &rd.c
 	switch {
-	case t.state == Achieved && c.negated:
+	case t.class == partial:
+		s.partial = true
+	case t.class == failure:
+		s.signFailed = s.signFailed || !c.denied() && !rd.nothingAfter(i)
+	case c.negated:
 		s.signFailed = true
-	case t.state == Achieved && (s.doubted || c.claimed || c.impossible):
-	case t.state == Achieved:
+	case !s.doubted && !c.claimed && !c.impossible:
 		s.signAchieved, s.binding = true, true
-	case !c.denied() && !rd.nothingAfter(i):
-		s.signFailed = true
 	}
 }

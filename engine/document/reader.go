@@ -11,6 +11,7 @@ type sentence struct {
 	alternatives bool // or, /, |
 	subject      bool // it speaks of the goal as a whole
 	more         bool // words beside those of a verdict
+	labelled     bool // it begins with the name of a part and a colon
 
 	doubted   bool // a success that comes now is none
 	binding   bool // a condition that comes now is one of the success before it
@@ -31,7 +32,7 @@ func (s *sentence) outcome() outcome {
 	}
 	achieved, failed, signAchieved, signFailed := s.achieved, s.failed, s.signAchieved, s.signFailed
 	if s.partial {
-		failed = failed || achieved
+		failed = failed || achieved || !s.more // "Mostly."
 		signFailed = signFailed || signAchieved
 		achieved, signAchieved = false, false
 	}
@@ -59,7 +60,8 @@ type clause struct {
 	quantified bool
 	only       bool
 	claimed    bool
-	zero       bool
+	zero       bool // 0 stands here: "0 errors"
+	none       bool // 0 of m
 	success    bool // a success was counted
 	dangling   bool // the negation has not met its word yet
 	no         bool // it is a "no", which may also be an answer
@@ -108,7 +110,7 @@ func (rd *reader) lineDecides(t token) bool {
 }
 
 // goesOn tells words that at the beginning of a sentence limit the one before.
-func goesOn(c class) bool { return c == but || c == however || c == exception }
+func goesOn(c class) bool { return c == but || c == however || c == although || c == exception }
 
 // answer reads yes, no, 1 or 0 where it is the first word and stands alone,
 // and returns where to go on.
@@ -162,7 +164,7 @@ func (rd *reader) token(i int, t token) {
 	case figure:
 		rd.number(i, t)
 	case fraction:
-		rd.s.partial = rd.s.partial || t.value < t.of
+		rd.count(t.value, t.of, rd.back(i))
 		rd.s.more = true
 	case percent:
 		rd.percent(i, t)
@@ -186,10 +188,14 @@ func (rd *reader) token(i int, t token) {
 }
 
 func (rd *reader) separator(i int, t token) {
+	if t.kind == opening && rd.at(i-1).class == negation {
+		rd.c.dangling = true // none (of the checks) passed
+	}
 	rd.endClause()
 	switch t.kind {
 	case colon:
 		rd.s.doubted = false
+		rd.s.labelled = rd.s.labelled || rd.s.more && !rd.s.subject && !rd.s.outcome().says()
 	case semi:
 		rd.s.doubted, rd.s.binding = false, false
 	case slash:
@@ -209,15 +215,24 @@ func (rd *reader) at(i int) token {
 // held a success, belongs to that ("erreicht ist es nicht").
 func (rd *reader) endClause() {
 	switch {
-	case rd.c.dangling && rd.c.success:
-		rd.s.achieved, rd.s.signAchieved, rd.s.failed = false, false, true
+	case rd.c.no && rd.s.succeeded(), rd.c.dangling && rd.c.success:
+		rd.takeBack()
 	case rd.c.dangling:
 		rd.carry = true
 	}
 	rd.c = clause{negated: rd.carry}
 }
 
+// takeBack turns the successes of the sentence into a failure: "achieved: no",
+// "the title is done, the stamp is not".
+func (rd *reader) takeBack() {
+	rd.s.achieved, rd.s.signAchieved, rd.s.failed = false, false, true
+}
+
 func (rd *reader) endSentence() {
+	if rd.carry && (rd.s.succeeded() || !rd.s.more) {
+		rd.takeBack()
+	}
 	s := rd.s
 	rd.s, rd.c, rd.carry = sentence{}, clause{}, false
 	o := s.outcome()
@@ -235,5 +250,5 @@ func (rd *reader) endSentence() {
 // while the first spoke of a part.
 func (rd *reader) overrules(s sentence) bool {
 	whole := !rd.decided.more || rd.decided.subject
-	return !s.more || s.subject && !whole && rd.result.state == Achieved
+	return !s.more || s.subject && !whole && rd.result.state == Achieved || s.labelled && rd.decided.labelled
 }

@@ -1,6 +1,8 @@
 package document_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/flowerlua/flower/engine/document"
@@ -175,5 +177,23 @@ func TestParseVerdict_conclusions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestParseVerdict_more_conclusions(t *testing.T) {
+	data, err := os.ReadFile("testdata/conclusions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		want, text, ok := strings.Cut(strings.TrimRight(line, "\n"), " | ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		text = strings.ReplaceAll(text, `\n`, "\n")
+		got := string(document.ParseVerdict("## Conclusion\n" + text).State)
+		if got != want && (want != "not achieved" || got == "achieved") {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
 }

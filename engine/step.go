@@ -85,8 +85,23 @@ func (s *stepRun) run(ctx context.Context) (stepEnd, error) {
 		if broken != nil {
 			return broken.with(result), nil
 		}
+		s.sentBack(next, reason)
 		plan = next
 	}
+}
+
+// sentBack tells that another attempt follows, and why.
+func (s *stepRun) sentBack(next attemptPlan, reason string) {
+	how := "starts over"
+	if next.resume != "" {
+		how = "goes on in its session"
+	}
+	if reason == "" {
+		reason = "no reason was given"
+	}
+	s.rt.emit(event.Event{Kind: event.Task, Step: next.label, Session: next.resume,
+		Text:    fmt.Sprintf("did not pass; %s %s: %s", next.label, how, event.Cut(reason, event.MaxResultText)),
+		Payload: map[string]any{"rejected": true, "next": next.label, "reason": reason, "prompt": next.prompt}})
 }
 
 // firstPlan chooses the session: resume_from, else the lineage, else a new one.

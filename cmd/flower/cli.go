@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -23,6 +24,8 @@ type globals struct {
 	Fresh     bool   `help:"Run every step in a new session, whatever earlier runs left."`
 	From      string `placeholder:"STEP" help:"Begin at a step, with the recorded results of those before it."`
 	Trust     bool   `help:"Give the script Lua's io and os."`
+
+	ComputeLimit time.Duration `placeholder:"TIME" default:"60s" help:"How long Lua may compute between two calls into the engine (60s)."`
 }
 
 // cli is the whole command line. The script's own arguments never get here.

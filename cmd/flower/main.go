@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // The exit codes (SPEC 17.2).
@@ -80,6 +81,7 @@ func dieBy(sig os.Signal) {
 	signal.Reset(sig)
 	if s, ok := sig.(syscall.Signal); ok {
 		_ = syscall.Kill(os.Getpid(), s) // on failure the exit below says it
+		time.Sleep(time.Second)          // the signal comes when it comes
 	}
 	os.Exit(exitFailed)
 }

@@ -36,7 +36,10 @@ type source struct {
 // runScript runs a script's workflow. Everything that can be wrong with the
 // command is found before a folder is made.
 func (a *app) runScript(ctx context.Context, c *cli, args []string) (err error) {
-	program, err := luabind.LoadFile(c.Run.Script, &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust})
+	if c.ComputeLimit <= 0 {
+		return wrongUse("--compute-limit is %v; it must be more than nothing", c.ComputeLimit)
+	}
+	program, err := luabind.LoadFile(c.Run.Script, &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit})
 	if err != nil {
 		return err
 	}

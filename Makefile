@@ -1,0 +1,55 @@
+# make help lists the targets. Every tool that Go can pin is pinned in go.mod.
+
+.DEFAULT_GOAL := help
+GO ?= go
+PACKAGES := ./...
+# How long each fuzz target runs; how often a process is killed by make crash.
+FUZZTIME ?= 60s
+KILLS ?= 500
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{ printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the flower command into bin/
+	$(GO) build -o bin/flower ./cmd/flower
+
+.PHONY: test
+test: ## Run all tests, in random order
+	$(GO) test -shuffle=on $(PACKAGES)
+
+.PHONY: race
+race: ## Run all tests under the race detector
+	$(GO) test -race -shuffle=on $(PACKAGES)
+
+.PHONY: test-all
+test-all: ## Run the long versions of the tests too
+	FLOWER_TEST_LONG=1 $(GO) test -shuffle=on -timeout 60m $(PACKAGES)
+
+.PHONY: lint
+lint: ## Check format, module files, vet and staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) mod tidy -diff
+	$(GO) vet $(PACKAGES)
+	$(GO) tool staticcheck $(PACKAGES)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (60s)
+	@set -e; for pkg in $$($(GO) list $(PACKAGES)); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "== $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Measure, each figure beside its anchor
+	$(GO) run ./internal/bench
+
+.PHONY: cover
+cover: ## Measure what the tests cover
+	$(GO) test -coverprofile=coverage.out -coverpkg=./... $(PACKAGES)
+	$(GO) tool cover -func=coverage.out | tail -n 1
+
+.PHONY: check
+check: lint test ## What a change must pass: lint and test

@@ -1,0 +1,113 @@
+// Package layout holds the map of the packages: which may import which. The
+// table is docs/architecture.md's; a package that needs a row changed needs a
+// reason there.
+package layout
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/flowerlua/flower/"
+
+// everything lets a package import whatever it likes.
+const everything = "*"
+
+// allowed is what each package may import beside the standard library: our own
+// packages by their path below the module, others by the beginning of theirs.
+var allowed = map[string][]string{
+	"engine/event":      {},
+	"engine/shell":      {"mvdan.cc/sh"},
+	"engine/failure":    {},
+	"engine/document":   {"internal/atomicfile", "golang.org/x/text"},
+	"engine/workbench":  {"internal/atomicfile"},
+	"engine/model":      {},
+	"engine/transcript": {"engine/shell"},
+	"engine/guard":      {"engine/shell", "engine/workbench"},
+	"engine/tool": {"engine/event", "internal/atomicfile", "internal/spell", "github.com/bmatcuk/doublestar", "github.com/JohannesKaufmann/",
+		"github.com/aymanbagabas/go-udiff", "golang.org/x/image", "github.com/go-git/", "github.com/pdfcpu/", "golang.org/x/net"},
+	"engine/harness": {"engine/event", "engine/guard", "engine/model", "engine/tool", "engine/transcript"},
+	"engine/harness/native": {"engine/harness", "engine/model", "engine/tool", "engine/guard", "engine/transcript", "engine/failure",
+		"engine/event", "internal/spell", "golang.org/x/sync", "github.com/google/uuid"},
+	"engine": {"engine/event", "engine/shell", "engine/failure", "engine/document", "engine/workbench", "engine/transcript",
+		"engine/guard", "engine/tool", "engine/harness", "internal/atomicfile", "internal/spell"},
+	"engine/model/anthropic": {"engine/model", "github.com/anthropics/anthropic-sdk-go"},
+	"store":                  {"engine/transcript", "internal/atomicfile", "github.com/dgraph-io/", "golang.org/x/sys", "github.com/gofrs/flock"},
+	"store/storetest":        {"engine/transcript"},
+	"settings":               {"github.com/joho/godotenv"},
+	"luabind": {"engine", "engine/event", "engine/harness", "engine/model", "engine/tool", "stdlib", "internal/spell",
+		"github.com/yuin/gopher-lua", "github.com/bmatcuk/doublestar"},
+	"stdlib":               {},
+	"internal/atomicfile":  {"github.com/google/renameio", "github.com/gofrs/flock"},
+	"internal/spell":       {},
+	"internal/messagesapi": {},
+	"internal/layout":      {},
+	"cmd/flower":           {everything},
+	"examples":             {everything},
+	"examples/embed":       {everything},
+}
+
+// goPackage is what go list tells of a package.
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func list(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []goPackage
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		seen[name] = true
+		row, ok := allowed[name]
+		if !ok {
+			t.Errorf("%s has no row in the table of packages", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if !mayImport(row, imported) {
+				t.Errorf("%s must not import %s", name, imported)
+			}
+		}
+	}
+	for name := range allowed {
+		if !seen[name] {
+			t.Errorf("the table has a row for %s, which is no package", name)
+		}
+	}
+}
+
+func mayImport(row []string, imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	if !strings.Contains(first, ".") || slices.Contains(row, everything) {
+		return true // the standard library
+	}
+	if own, ok := strings.CutPrefix(imported, module); ok {
+		return slices.Contains(row, own)
+	}
+	return slices.ContainsFunc(row, func(prefix string) bool { return strings.HasPrefix(imported, prefix) })
+}

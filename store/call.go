@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/flowerlua/flower/engine/transcript"
 )
@@ -25,6 +26,10 @@ const (
 	opSync
 	opWatch
 	opGC
+	opCheck
+	opCheckValues
+	opLost
+	opBackup
 )
 
 // request is one call of an operation; which fields matter depends on Op.
@@ -69,6 +74,7 @@ type reply struct {
 type backend interface {
 	call(ctx context.Context, q *request) (*reply, error)
 	watch(ctx context.Context, prefix transcript.Key) (watcher, error)
+	backup(ctx context.Context, w io.Writer) error
 	close() error
 }
 
@@ -80,18 +86,16 @@ type watcher interface {
 }
 
 // call carries out one request.
-func (e *engine) call(ctx context.Context, q *request) (*reply, error) {
-	e.gate.RLock()
-	defer e.gate.RUnlock()
-	r := new(reply)
-	if e.closed {
-		return r, errClosed()
-	}
+func (e *engine) call(ctx context.Context, q *request) (r *reply, err error) {
+	r = new(reply)
 	if err := ctx.Err(); err != nil {
 		return r, err
 	}
-	err := safely(func() error { return e.dispatch(ctx, q, r) })
-	return r, translate(err)
+	if q.Op == opGC {
+		r.GC, err = e.reclaim(ctx)
+		return r, translate(err)
+	}
+	return r, e.inside(func() error { return e.dispatch(ctx, q, r) })
 }
 
 func (e *engine) dispatch(ctx context.Context, q *request, r *reply) (err error) {
@@ -114,8 +118,12 @@ func (e *engine) dispatch(ctx context.Context, q *request, r *reply) (err error)
 		r.Rev, err = e.put(ctx, q)
 	case opSync:
 		err = e.sync(ctx)
-	case opGC:
-		r.GC, err = e.reclaim(ctx)
+	case opCheck:
+		err = e.checkTranscript(ctx, q.Key, r)
+	case opCheckValues:
+		err = e.checkValues(ctx, r)
+	case opLost:
+		err = e.lostInfos(r)
 	default:
 		err = fmt.Errorf("request %d is not known to the owner of the store: use the same version of flower everywhere", q.Op)
 	}

@@ -180,24 +180,22 @@ func (e *engine) sweepSoon() {
 
 // sweep removes all waste. It stops early, without harm, when ctx ends.
 func (e *engine) sweep(ctx context.Context) error {
-	for {
-		log, ok, err := e.someWaste()
-		if err != nil || !ok {
+	for more := true; more; {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for done := false; !done; {
-			if err := ctx.Err(); err != nil {
+		err := e.inside(func() error {
+			log, ok, err := e.someWaste()
+			if more = ok; err != nil || !ok {
 				return err
 			}
-			err := safely(func() (err error) {
-				done, err = e.sweepSome(log)
-				return err
-			})
-			if err != nil {
-				return err
-			}
+			return e.sweepSome(log)
+		})
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // someWaste is a log that has waste.
@@ -215,13 +213,13 @@ func (e *engine) someWaste() (log uint64, ok bool, err error) {
 
 // sweepSome removes some of log's waste, and the note of it when there is no more.
 // No deletion may come in between, or its note would be lost.
-func (e *engine) sweepSome(log uint64) (done bool, err error) {
+func (e *engine) sweepSome(log uint64) error {
 	e.shape.RLock()
 	defer e.shape.RUnlock()
 	var gone [][]byte
 	var blobs [][32]byte
 	none := false
-	err = e.view(func(txn *badger.Txn) error {
+	err := e.view(func(txn *badger.Txn) error {
 		keep, err := wasteAbove(txn, log)
 		if errors.Is(err, badger.ErrKeyNotFound) {
 			none = true // somebody else was faster
@@ -248,15 +246,15 @@ func (e *engine) sweepSome(log uint64) (done bool, err error) {
 		return nil
 	})
 	if err != nil || none {
-		return none, err
+		return err
 	}
-	if done = len(gone) == 0; done {
+	if len(gone) == 0 {
 		gone = [][]byte{wasteKey(log)}
 	}
 	if err := e.remove(gone); err != nil {
-		return false, err
+		return err
 	}
-	return done, e.sweepBlobs(blobs)
+	return e.sweepBlobs(blobs)
 }
 
 func wasteAbove(txn *badger.Txn, log uint64) (uint64, error) {

@@ -53,7 +53,8 @@ type engine struct {
 	lostKeys []transcript.Key
 	aside    []string // tables laid aside while opening
 
-	wake chan struct{} // there is waste
+	wake chan struct{}   // there is waste
+	life context.Context // ends when the engine is to rest
 	stop context.CancelFunc
 	wait sync.WaitGroup
 }
@@ -107,9 +108,8 @@ func openEngine(dir string, o Options) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(translate(err), e.shut())
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	e.stop = stop
-	e.wait.Go(func() { e.background(ctx) })
+	e.life, e.stop = context.WithCancel(context.Background())
+	e.wait.Go(func() { e.background(e.life) })
 	e.sweepSoon() // what an earlier owner left
 	return e, nil
 }
@@ -382,8 +382,10 @@ func (e *engine) background(ctx context.Context) {
 func (e *engine) rest() error {
 	e.stop()
 	e.wait.Wait()
-	_, err := e.collectOne(gcRatio)
-	return err
+	return e.inside(func() error {
+		_, err := e.collectOne(gcRatio)
+		return err
+	})
 }
 
 // close ends the engine, which rests. Calls at work finish first.

@@ -23,9 +23,9 @@ const (
 	gcRatioAsked = 0.1
 )
 
-// reclaim is GC.
+// reclaim is GC. It runs outside of the gate, which it takes for each of its steps.
 func (e *engine) reclaim(ctx context.Context) (r GCReport, err error) {
-	if err := e.unbroken(); err != nil {
+	if err := e.inside(e.unbroken); err != nil {
 		return r, err
 	}
 	if r.Before, err = usedSpace(e.dir); err != nil {
@@ -34,11 +34,14 @@ func (e *engine) reclaim(ctx context.Context) (r GCReport, err error) {
 	if err := e.sweep(ctx); err != nil {
 		return r, err
 	}
-	if r.Blobs, err = e.sweepStrays(ctx); err != nil {
+	err = e.inside(func() (err error) {
+		r.Blobs, err = e.sweepStrays(ctx)
+		return err
+	})
+	if err != nil {
 		return r, err
 	}
-	// Waste shows in the statistics once the tables that tell of it are merged.
-	if err := e.db.Flatten(1); err != nil {
+	if err := e.compact(); err != nil {
 		return r, err
 	}
 	if r.Files, err = e.collect(ctx, gcRatioAsked); err != nil {
@@ -46,6 +49,52 @@ func (e *engine) reclaim(ctx context.Context) (r GCReport, err error) {
 	}
 	r.After, err = usedSpace(e.dir)
 	return r, err
+}
+
+// inside runs f while the database is open.
+func (e *engine) inside(f func() error) error {
+	e.gate.RLock()
+	defer e.gate.RUnlock()
+	if e.closed {
+		return errClosed()
+	}
+	return translate(safely(f))
+}
+
+// compact has the database find its waste. What lies in memory and in the newest
+// value log is not looked at, so it is closed and opened, once in a way that merges
+// its newest tables into the older ones. Others wait meanwhile.
+func (e *engine) compact() error {
+	e.gate.Lock()
+	defer e.gate.Unlock()
+	if e.closed {
+		return errClosed()
+	}
+	dir := filepath.Join(e.dir, dirDB)
+	for _, merge := range []bool{true, false} {
+		err := safely(func() error {
+			if err := e.db.Close(); err != nil {
+				return err
+			}
+			names, err := listNames(dir)
+			if err != nil {
+				return err
+			}
+			if err := retireValueLog(dir, names); err != nil {
+				return err
+			}
+			o := badgerOptions(dir, e.trouble)
+			o.CompactL0OnClose = merge
+			e.db, err = badger.Open(o)
+			return err
+		})
+		if err != nil {
+			e.closed = true
+			e.hub.close()
+			return unavailable("store %s did not open again (%v): close it and open it", e.dir, errors.Join(err, e.witness.close()))
+		}
+	}
+	return nil
 }
 
 // usedSpace is what the files below dir take up on the disk; those of the database
@@ -92,7 +141,11 @@ func (e *engine) sweepStrays(ctx context.Context) (removed int, err error) {
 // collect rewrites value log files that are mostly waste, and returns how many.
 func (e *engine) collect(ctx context.Context, ratio float64) (files int, err error) {
 	for ctx.Err() == nil {
-		more, err := e.collectOne(ratio)
+		more := false
+		err := e.inside(func() (err error) {
+			more, err = e.collectOne(ratio)
+			return err
+		})
 		if err != nil || !more {
 			return files, err
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"net"
 	"os"
@@ -144,6 +145,20 @@ func (l *link) call(ctx context.Context, q request) (*reply, error) {
 		q.Again = true
 	}
 	return new(reply), unavailable("store %s: its owners end as soon as they begin", l.dir)
+}
+
+// backup is not begun anew when the owner goes away: a part has been written.
+func (l *link) backup(ctx context.Context, w io.Writer) error {
+	b, err := l.backend(ctx)
+	if err != nil {
+		return err
+	}
+	err = b.backup(ctx, w)
+	if errors.Is(err, errGone) {
+		l.lose(b)
+		return unavailable("backup of %s: its owner ended meanwhile: begin again", l.dir)
+	}
+	return err
 }
 
 // close ends the link, and with it the owner, if it is one.

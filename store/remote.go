@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -13,6 +14,7 @@ import (
 // remote is the backend of a process that does not own the store.
 type remote struct {
 	w        *wire
+	path     string
 	patience time.Duration
 	wait     sync.WaitGroup
 	done     chan struct{} // closed when the connection has ended
@@ -28,6 +30,20 @@ type remote struct {
 // dial connects to the owner that listens at path. Its errors mean that there is
 // none now, except for one that wraps ErrUnavailable.
 func dial(ctx context.Context, path string, patience time.Duration) (*remote, error) {
+	w, err := connectTo(ctx, path, patience)
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{
+		w: w, path: path, patience: patience, done: make(chan struct{}),
+		calls: map[uint64]chan *answer{}, subs: map[uint64]*subscriber{},
+	}
+	r.wait.Go(r.read)
+	r.wait.Go(r.listen)
+	return r, nil
+}
+
+func connectTo(ctx context.Context, path string, patience time.Duration) (*wire, error) {
 	if err := checkSocket(path); err != nil {
 		return nil, err
 	}
@@ -36,17 +52,12 @@ func dial(ctx context.Context, path string, patience time.Duration) (*remote, er
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{
-		w: newWire(conn), patience: patience, done: make(chan struct{}),
-		calls: map[uint64]chan *answer{}, subs: map[uint64]*subscriber{},
-	}
-	if _, err := r.w.greet(hello{protocol, os.Getpid()}, patience); err != nil {
+	w := newWire(conn)
+	if _, err := w.greet(hello{protocol, os.Getpid()}, patience); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	r.wait.Go(r.read)
-	r.wait.Go(r.listen)
-	return r, nil
+	return w, nil
 }
 
 // read takes answers until the connection ends.
@@ -203,6 +214,33 @@ func (w *remoteWatch) stop() {
 		_ = w.r.w.send(&query{N: w.n, Stop: true})
 	}
 	w.end()
+}
+
+// backup has a connection of its own, so that others need not wait for out.
+func (r *remote) backup(ctx context.Context, out io.Writer) error {
+	w, err := connectTo(ctx, r.path, r.patience)
+	if err != nil {
+		return errGone
+	}
+	defer w.conn.Close()
+	defer context.AfterFunc(ctx, func() { w.conn.Close() })()
+	if err := w.send(&query{N: 1, Q: request{Op: opBackup}}); err != nil {
+		return errGone
+	}
+	for {
+		var a answer
+		switch err := w.dec.Decode(&a); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return errGone
+		case !a.R.More:
+			return a.error()
+		}
+		if _, err := out.Write(a.R.Value); err != nil {
+			return err
+		}
+	}
 }
 
 // close ends the connection and waits for what dial started.

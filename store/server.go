@@ -132,6 +132,11 @@ func (c *client) take(q *query) {
 		}
 	case q.Q.Op == opWatch:
 		c.watch(q)
+	case q.Q.Op == opBackup:
+		c.wait.Go(func() {
+			err := c.e.backup(c.ctx, chunkWriter{c.w, q.N})
+			c.answer(q.N, new(reply), err)
+		})
 	default:
 		c.slots <- struct{}{}
 		c.wait.Go(func() {
@@ -150,6 +155,16 @@ func (c *client) answer(n uint64, r *reply, err error) {
 		a.Text = err.Error()
 	}
 	_ = c.w.send(a) // whoever reads the connection sees that it ended
+}
+
+// chunkWriter sends what is written to it as answers of which there are more.
+type chunkWriter struct {
+	w *wire
+	n uint64
+}
+
+func (w chunkWriter) Write(b []byte) (int, error) {
+	return len(b), w.w.send(&answer{N: w.n, R: reply{Value: b, More: true}})
 }
 
 // watch sends changes until the watch is stopped or the connection ends.

@@ -23,6 +23,7 @@ package store
 
 import (
 	"context"
+	"io"
 	"iter"
 	"time"
 
@@ -193,6 +194,32 @@ func (s *Store) Sync(ctx context.Context) error {
 	_, err := s.link.call(ctx, request{Op: opSync})
 	return err
 }
+
+// CheckReport is what Check found.
+type CheckReport struct {
+	Transcripts int
+	Entries     uint64 // that can be read
+	Values      int
+	Damaged     []Damage
+}
+
+// Damage is one thing that cannot be read as it was written.
+type Damage struct {
+	Key  transcript.Key // zero for small values
+	Good uint64         // entries from the first on that can be saved, with a fork
+	Want uint64         // entries that were written
+	Err  error          // what is wrong, and what to do
+}
+
+// Check reads everything and compares it with what was written. Damage is no error
+// of Check.
+func (s *Store) Check(ctx context.Context) (CheckReport, error) { return s.link.check(ctx) }
+
+// Backup writes the whole store, as it is at one moment, to w; Restore makes a new
+// store of it. What is damaged is part of the backup as far as it can be read, and
+// named by an error that wraps transcript.ErrDamaged. After any other error w holds
+// no whole backup.
+func (s *Store) Backup(ctx context.Context, w io.Writer) error { return s.link.backup(ctx, w) }
 
 // GCReport is what GC did. Before and After are the bytes on the disk.
 type GCReport struct {

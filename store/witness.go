@@ -5,7 +5,9 @@ import (
 	"errors"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -199,11 +201,14 @@ func (w *witness) mark(key string) (mark, bool) {
 func (w *witness) keys() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := make([]string, 0, len(w.marks))
-	for key := range w.marks {
-		out = append(out, key)
-	}
-	return out
+	return slices.Sorted(maps.Keys(w.marks))
+}
+
+// names are the small values that are known.
+func (w *witness) names() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.values))
 }
 
 // rev is the known revision of a small value, 0 when there is none.

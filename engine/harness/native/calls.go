@@ -118,7 +118,7 @@ func (t *thread) keep(r *result) ([]transcript.Entry, error) {
 // draft is a result as an entry.
 func (r *result) draft() draft {
 	d := userDraft(resultBlock(r.call.id, r.content, r.failed))
-	if r.structured != nil {
+	if len(r.structured) > 0 && json.Valid(r.structured) {
 		d.extra = append(d.extra, field{"toolUseResult", r.structured})
 	}
 	if r.denied {

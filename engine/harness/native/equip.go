@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 
 	"github.com/flowerlua/flower/engine/event"
@@ -14,6 +15,9 @@ import (
 // modes are the permission modes.
 var modes = []string{"", string(harness.Default), string(harness.AcceptEdits), string(harness.Plan), string(harness.BypassPermissions)}
 
+// toolName is what providers take as the name of a tool.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+
 // checkNames reports every kind of name that means nothing, before anything is
 // stored or spent.
 func (r *run) checkNames() error {
@@ -23,7 +27,14 @@ func (r *run) checkNames() error {
 		all[t.Definition().Name] = t
 	}
 	for _, t := range r.turn.HostTools {
-		all[t.Definition().Name] = t
+		d := t.Definition()
+		if !toolName.MatchString(d.Name) {
+			return fmt.Errorf("a host tool is called %q; a name has 1 to 128 letters, digits, _ and -", d.Name)
+		}
+		if len(d.Schema) > 0 && !isObject(d.Schema) {
+			return fmt.Errorf("host tool %s: the schema is not a JSON object", d.Name)
+		}
+		all[d.Name] = t
 	}
 	if err := all.check("allowed_tools", a.AllowedTools); err != nil {
 		return err

@@ -52,7 +52,7 @@ var covered = map[string]string{
 	"F-065": "subagent_test.go", "F-066": "subagent_test.go", "F-067": "subagent_test.go", "F-072": "stuck_test.go",
 	"F-074": "subagent_test.go", "F-075": "subagent_test.go", "F-076": "calls_test.go", "F-077": "calls_test.go",
 	"F-079": "calls_test.go", "F-080": "session_test.go", "F-081": "session_test.go", "F-084": "gate_test.go",
-	"F-091": "subagent_test.go", "F-092": "subagent_test.go", "F-096": "limits_test.go",
+	"F-091": "worktree_test.go", "F-092": "worktree_test.go", "F-096": "limits_test.go",
 }
 
 func TestFaults_every_one_has_its_test(t *testing.T) {

@@ -188,12 +188,14 @@ func TestSession_errors_at_open_name_what_is_wrong(t *testing.T) {
 		"worker's tool": {harness.Session{}, func(b *bench) {
 			b.turn.Agent.Workers = map[string]harness.Worker{"w": {Tools: []string{"Grp"}}}
 		}, `worker w: tools names "Grp"`},
-		"mode":   {harness.Session{}, func(b *bench) { b.turn.Agent.PermissionMode = "plann" }, `did you mean "plan"`},
-		"effort": {harness.Session{}, func(b *bench) { b.turn.Agent.Effort = "hgh" }, `did you mean "high"`},
-		"tokens": {harness.Session{}, func(b *bench) { b.turn.Agent.Effort = "64000" }, "lower it"},
-		"prompt": {harness.Session{}, func(b *bench) { b.turn.Prompt = " " }, "prompt is empty"},
-		"budget": {harness.Session{}, func(b *bench) { b.turn.Limits.USD, b.turn.Agent.Model = 1, "nobody-knows" }, "price of model"},
-		"folder": {harness.Session{}, func(b *bench) { b.turn.Agent.Workspace = "" }, "workspace"},
+		"host tool's name":   {harness.Session{}, func(b *bench) { b.host("a b", true, nil) }, `called "a b"`},
+		"host tool's schema": {harness.Session{}, func(b *bench) { b.turn.HostTools = badSchema() }, "schema is not"},
+		"mode":               {harness.Session{}, func(b *bench) { b.turn.Agent.PermissionMode = "plann" }, `did you mean "plan"`},
+		"effort":             {harness.Session{}, func(b *bench) { b.turn.Agent.Effort = "hgh" }, `did you mean "high"`},
+		"tokens":             {harness.Session{}, func(b *bench) { b.turn.Agent.Effort = "64000" }, "lower it"},
+		"prompt":             {harness.Session{}, func(b *bench) { b.turn.Prompt = " " }, "prompt is empty"},
+		"budget":             {harness.Session{}, func(b *bench) { b.turn.Limits.USD, b.turn.Agent.Model = 1, "nobody-knows" }, "price of model"},
+		"folder":             {harness.Session{}, func(b *bench) { b.turn.Agent.Workspace = "" }, "workspace"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -468,4 +470,8 @@ func TestSession_entries_have_the_form_of_claude_code(t *testing.T) {
 			t.Errorf("an entry of several lines: %s", e.Raw)
 		}
 	}
+}
+
+func badSchema() []tool.Tool {
+	return []tool.Tool{tool.Func{Def: tool.Definition{Name: "x", Schema: json.RawMessage(`[]`)}}}
 }

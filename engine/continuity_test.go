@@ -292,3 +292,20 @@ func TestLineage_a_broken_file_is_kept_aside_when_it_is_replaced(t *testing.T) {
 		t.Errorf("kept %q, %v", raw, err)
 	}
 }
+
+func TestContinuity_a_value_too_large_to_keep_is_said_and_the_step_runs_again(t *testing.T) {
+	b := newBench(t)
+	fails := step("B")
+	fails.Gate = reject
+	first := b.start(answer{text: strings.Repeat("x", 2<<20)})
+	first.run(t, flow(step("A"), fails), engine.WorkflowOptions{})
+	first.close()
+	if notices := first.seen.of(event.Task); len(notices) == 0 || !strings.Contains(notices[0].Text, "too large") {
+		t.Errorf("notices %+v", notices)
+	}
+	second := b.start()
+	second.run(t, flow(step("A"), step("B")), engine.WorkflowOptions{})
+	if got := second.script.labels(); got != "A B" {
+		t.Errorf("ran %s", got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flowerlua/flower/engine/event"
@@ -14,13 +15,12 @@ import (
 )
 
 // progress is what a workflow leaves behind for the next run of the same name in
-// the same directory: the steps that passed, and the one in flight. It is a small
-// value of the store.
+// the same directory: the steps that passed, and the one in flight. It is kept as
+// small values of the store, one for each step and one that counts them.
 type progress struct {
 	store transcript.Store
 	name  string
-	off   bool // a workflow that leaves nothing behind
-	rev   uint64
+	off   bool           // a workflow that leaves nothing behind
 	saved progressRecord // as it was found
 	next  progressRecord // as this run writes it
 	// seen is the context as the steps so far left it, each value as JSON: a step
@@ -30,7 +30,8 @@ type progress struct {
 
 type progressRecord struct {
 	Finished bool         `json:"finished"`
-	Steps    []passedStep `json:"steps"`
+	Passed   int          `json:"passed"` // how many steps are kept
+	Steps    []passedStep `json:"-"`
 	// The step in flight: its session, and what it was asked.
 	Step    string `json:"step,omitempty"`
 	Session string `json:"session,omitempty"`
@@ -50,18 +51,37 @@ func newProgress(store transcript.Store, project string, w *Workflow) *progress 
 }
 
 func (p *progress) load(ctx context.Context) error {
-	raw, rev, err := p.store.Get(ctx, p.name)
-	if errors.Is(err, transcript.ErrNotFound) {
-		return nil
+	if found, err := p.read(ctx, p.name, &p.saved); !found || err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("read what the last run left: %w", err)
-	}
-	p.rev = rev
-	if err := json.Unmarshal(raw, &p.saved); err != nil {
-		return fmt.Errorf("what the last run left cannot be read (%v): run with --fresh to begin anew", err)
+	for i := range p.saved.Passed {
+		var step passedStep
+		found, err := p.read(ctx, p.stepName(i), &step)
+		if err != nil {
+			return err
+		}
+		if !found {
+			break // what follows would be restored on a gap
+		}
+		p.saved.Steps = append(p.saved.Steps, step)
 	}
 	return nil
+}
+
+func (p *progress) stepName(i int) string { return fmt.Sprintf("%s/%d", p.name, i) }
+
+func (p *progress) read(ctx context.Context, name string, into any) (found bool, err error) {
+	raw, _, err := p.store.Get(ctx, name)
+	if errors.Is(err, transcript.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read what the last run left: %w", err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return false, fmt.Errorf("what the last run left cannot be read (%v): run with --fresh to begin anew", err)
+	}
+	return true, nil
 }
 
 // unfinished: the last run did not reach its end.
@@ -108,14 +128,40 @@ func (p *progress) ended(ctx context.Context) error {
 
 func (p *progress) pass(ctx context.Context, s passedStep, c Context) error {
 	s.Context = p.changed(c, s.Name)
-	p.next.Steps = append(p.next.Steps, s)
-	return p.ended(ctx)
+	err := p.add(ctx, s)
+	if err != nil && !errors.Is(err, errTooLarge) {
+		return err
+	}
+	return errors.Join(p.ended(ctx), err)
+}
+
+// trimmed is a step whose result fits into a small value; what the context keeps
+// of it stays whole.
+func (s passedStep) trimmed() passedStep {
+	s.Result.Text = event.Cut(s.Result.Text, maxKept)
+	s.Result.LastMessage = event.Cut(s.Result.LastMessage, maxKept)
+	s.Result.Errors = slices.Clone(s.Result.Errors[max(0, len(s.Result.Errors)-100):])
+	for i, text := range s.Result.Errors {
+		s.Result.Errors[i] = event.Cut(text, event.MaxResultText)
+	}
+	return s
 }
 
 // keep takes over a step that was restored.
-func (p *progress) keep(s passedStep, c Context) {
+func (p *progress) keep(ctx context.Context, s passedStep, c Context) error {
 	p.changed(c, s.Name)
+	return p.add(ctx, s)
+}
+
+func (p *progress) add(ctx context.Context, s passedStep) error {
+	if p.full {
+		return nil
+	}
+	if err := p.write(ctx, p.stepName(len(p.next.Steps)), s.trimmed()); err != nil {
+		return err
+	}
 	p.next.Steps = append(p.next.Steps, s)
+	return nil
 }
 
 func (p *progress) finish(ctx context.Context) error {
@@ -123,29 +169,36 @@ func (p *progress) finish(ctx context.Context) error {
 	return p.save(ctx)
 }
 
-// save writes the record. A second process that runs the same workflow in the
-// same directory wins or loses as a whole: the last to write is what the next run
-// finds.
 func (p *progress) save(ctx context.Context) error {
+	p.next.Passed = len(p.next.Steps)
+	return p.write(ctx, p.name, p.next)
+}
+
+// write puts one value. Of two processes that run the same workflow in the same
+// directory the last to write is what the next run finds.
+func (p *progress) write(ctx context.Context, name string, value any) error {
 	if p.off {
 		return nil
 	}
-	raw, err := json.Marshal(p.next)
+	raw, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	// The record must be written also when the run is being stopped.
+	if len(raw) > maxValue {
+		p.full = true
+		return errTooLarge
+	}
+	// It must be written also when the run is being stopped.
 	ctx = context.WithoutCancel(ctx)
 	for range 16 {
-		rev, err := p.store.Put(ctx, p.name, raw, p.rev)
-		if err == nil {
-			p.rev = rev
+		_, rev, err := p.store.Get(ctx, name)
+		if err != nil && !errors.Is(err, transcript.ErrNotFound) {
+			return fmt.Errorf("note the workflow's progress: %w", err)
+		}
+		if _, err = p.store.Put(ctx, name, raw, rev); err == nil {
 			return nil
 		}
 		if !errors.Is(err, transcript.ErrConflict) {
-			return fmt.Errorf("note the workflow's progress: %w", err)
-		}
-		if _, p.rev, err = p.store.Get(ctx, p.name); err != nil && !errors.Is(err, transcript.ErrNotFound) {
 			return fmt.Errorf("note the workflow's progress: %w", err)
 		}
 	}
@@ -159,7 +212,7 @@ func promptHash(prompt string) string {
 
 // restore takes a step's outcome from what the last run left; false when the step
 // must run.
-func (r *runner) restore(i int) (bool, error) {
+func (r *runner) restore(ctx context.Context, i int) (bool, error) {
 	s := r.flow.Steps[i]
 	if s.Name == r.from {
 		return false, nil
@@ -186,7 +239,9 @@ func (r *runner) restore(i int) (bool, error) {
 		r.sessions[s.Name] = kept.Result.SessionID
 	}
 	r.publish()
-	r.progress.keep(kept, r.ctx)
+	if err := r.progress.keep(ctx, kept, r.ctx); err != nil {
+		return false, err
+	}
 	r.rt.emit(event.Event{Kind: event.Step, Step: s.Name, Text: s.Name, Session: kept.Result.SessionID, Payload: map[string]any{
 		"index": i + 1, "total": len(r.flow.Steps), "resumed": false, "woke": r.woke, "restored": true}})
 	return true, nil
@@ -210,7 +265,18 @@ func (rt *Runtime) storedSessions(ctx context.Context, steps map[string]string) 
 
 // maxSnapshot bounds what one step leaves in the record, in bytes of JSON; what
 // is beyond it comes back only when the step runs again.
-const maxSnapshot = 1 << 20
+const maxSnapshot = 256 << 10
+
+// maxKept bounds the texts of a result in the record, in characters: the whole is
+// in the transcript. maxValue is the largest value the store takes.
+const (
+	maxKept  = 16 << 10
+	maxValue = 1 << 20
+)
+
+// errTooLarge: a step's value cannot be kept, so it and those behind it will run
+// again.
+var errTooLarge = errors.New("too large to be kept")
 
 // changed is the plain data of a context that differs from when it was last
 // asked: texts, numbers, truth values, and tables of them. What the runner owns and

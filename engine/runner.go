@@ -153,7 +153,7 @@ func (r *runner) step(ctx context.Context, i int) (goOn bool, err error) {
 		return true, nil
 	}
 	if r.restoring {
-		restored, err := r.restore(i)
+		restored, err := r.restore(ctx, i)
 		if restored || err != nil {
 			return err == nil, err
 		}
@@ -183,7 +183,13 @@ func (r *runner) settle(ctx context.Context, s *stepRun, out stepEnd) (goOn bool
 	}
 	if out.passed {
 		r.ctx.Set(s.Name, out.value)
-		return true, r.progress.pass(ctx, passedStep{Name: s.Name, Result: out.result, Value: out.value}, r.ctx)
+		err := r.progress.pass(ctx, passedStep{Name: s.Name, Result: out.result, Value: out.value}, r.ctx)
+		if errors.Is(err, errTooLarge) {
+			r.rt.emit(event.Event{Kind: event.Task, Step: s.Name, Text: fmt.Sprintf(
+				"what step %s leaves is too large to be kept: if this run is cut off, the next one runs the step again; reduce it, or put it into a file", s.Name)})
+			err = nil
+		}
+		return true, err
 	}
 	if out.ran {
 		if err := r.progress.ended(ctx); err != nil {

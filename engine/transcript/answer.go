@@ -57,7 +57,7 @@ func (a answer) entry() Entry {
 		raw = appendQuoted(raw, a.from.UUID)
 	}
 	raw = append(raw, '}')
-	return Entry{Header: scanHeader(raw, whole(raw)), Raw: raw}
+	return Entry{Header: scanHeader(raw), Raw: raw}
 }
 
 func (r result) append(raw []byte) []byte {

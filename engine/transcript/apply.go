@@ -8,6 +8,7 @@ type kept struct {
 	index   int
 	parent  string
 	content []byte // the new message.content; nil leaves it
+	calls   Header // ToolUses, ToolResults and ErrorResult of the new content
 	lessUse bool   // a result went: toolUseResult, its copy, goes as well
 }
 
@@ -37,36 +38,35 @@ func (v *viewer) isDroppedError(e *Entry) bool {
 
 // edit makes the entry's new content. False means that nothing remains of it.
 func (v *viewer) edit(k *kept) bool {
-	if len(k.ToolUses) == 0 && len(k.ToolResults) == 0 || !v.touched(k) {
+	if !v.touched(k) {
 		return true
 	}
-	content, first := []byte{'['}, true
+	content := []byte{'['}
+	left := 0
 	for n, b := range v.blocksOf(k.index) {
 		if v.dropped(b) {
 			k.lessUse = k.lessUse || b.kind == toolResult
 			continue
 		}
-		if !first {
+		if left > 0 {
 			content = append(content, ',')
 		}
-		first = false
 		if a, ok := v.acts[place{k.index, n}]; ok {
 			content = appendResult(content, k.Raw, b, a)
+			b.isError = b.isError && a.kind != neutralize
 		} else {
 			content = append(content, b.in(k.Raw)...)
 		}
+		k.calls.addCall(b)
+		left++
 	}
 	k.content = append(content, ']')
-	return !first
+	return left > 0
 }
 
 func (v *viewer) touched(k *kept) bool {
-	for n, b := range v.blocksOf(k.index) {
-		if _, changed := v.acts[place{k.index, n}]; changed || v.dropped(b) {
-			return true
-		}
-	}
-	return false
+	goes := func(id string) bool { return v.drop[id] }
+	return v.changed[k.index] || slices.ContainsFunc(k.ToolUses, goes) || slices.ContainsFunc(k.ToolResults, goes)
 }
 
 func (v *viewer) dropped(b block) bool {
@@ -101,7 +101,13 @@ func (k *kept) entry() Entry {
 		return *k.Entry
 	}
 	raw := k.render()
-	return Entry{Seq: k.Seq, Header: scanHeader(raw, whole(raw)), Raw: raw}
+	h := k.Header
+	h.Parent, h.Size = k.parent, len(raw)
+	if k.content != nil {
+		h.ToolUses, h.ToolResults = k.calls.ToolUses, k.calls.ToolResults
+		h.mark(k.calls.Flags.Has(ErrorResult), ErrorResult)
+	}
+	return Entry{Seq: k.Seq, Header: h, Raw: raw}
 }
 
 // render puts the new parent and content into the entry's bytes; all else stays as

@@ -8,10 +8,6 @@ import (
 	"github.com/flowerlua/flower/engine/shell"
 )
 
-// charBytes is how many bytes a character takes at most in a JSON string: two
-// escapes of a surrogate pair.
-const charBytes = 12
-
 // decide finds what the policy leaves out.
 func (v *viewer) decide() {
 	if v.policy.Expire.Enabled {
@@ -47,7 +43,7 @@ func (v *viewer) expire() {
 }
 
 func (v *viewer) expireAt(at place, command string, age int) {
-	v.acts[at] = act{kind: expire, note: v.notes.expire(command, age)}
+	v.do(at, act{kind: expire, note: v.notes.expire(command, age)})
 	v.report.Expired++
 	d := &v.report.Decisions
 	d.Expired = append(d.Expired, Place{Entry: v.key(at.entry), Block: at.block, Age: age})
@@ -84,8 +80,8 @@ func (v *viewer) looks() []look {
 // does the note in its place: whether its text is long must not make a difference.
 func (v *viewer) isLook(at place, b block, command string) (done, counts bool) {
 	raw, limit := v.list[at.entry].Raw, v.policy.Expire.MaxChars
-	if raw[b.content.lo] == '"' && b.content.hi-b.content.lo > charBytes*max(limit, v.notes.longest) {
-		return false, false
+	if quoted := b.content.in(raw); len(quoted) > 1 && quoted[0] == '"' && !v.notes.mayBegin(quoted[1:len(quoted)-1]) {
+		return false, !longerThan(quoted[1:len(quoted)-1], limit)
 	}
 	text, ok := resultText(raw, b.content)
 	switch {
@@ -132,30 +128,38 @@ func (v *viewer) command(id string) (string, bool) {
 	return textAt(raw, lastField(raw, v.blocksOf(at.entry)[at.block].input, "command"))
 }
 
+// large is a result that can move to a file.
+type large struct {
+	at    place
+	chars int
+	path  string
+}
+
 func (v *viewer) trim() {
 	limit := v.policy.Trim.MinChars
-	type large struct {
-		at    place
-		chars int
-	}
 	var found []large
 	for at, b := range v.results(func(e *Entry) bool { return e.Size >= limit }) {
 		if _, expired := v.acts[at]; expired || b.content.hi-b.content.lo < limit {
 			continue
 		}
-		text, ok := resultText(v.list[at.entry].Raw, b.content)
-		if !ok || v.isNote(text, b.id) {
-			continue
-		}
-		if chars := utf8.RuneCountInString(text); chars >= limit {
-			found = append(found, large{at, chars})
+		if l, ok := v.measure(at, b); ok && l.chars >= limit && !v.isNote(b.id) {
+			found = append(found, l)
 		}
 	}
 	old := max(0, len(found)-v.policy.Trim.KeepRecent)
 	v.setKept(len(found) - old)
 	for _, l := range found[:old] {
-		v.trimAt(l.at)
+		v.trimAt(l)
 	}
+}
+
+// measure reads the text of a result into v.text.
+func (v *viewer) measure(at place, b block) (l large, ok bool) {
+	v.text, ok = appendResultText(v.text[:0], v.list[at.entry].Raw, b.content)
+	if !ok {
+		return large{}, false
+	}
+	return large{at, utf8.RuneCount(v.text), spillPath(v.notes.SpillDir, v.text)}, true
 }
 
 func (v *viewer) setKept(n int) {
@@ -163,8 +167,13 @@ func (v *viewer) setKept(n int) {
 	v.report.Decisions.Kept = n
 }
 
-// isNote reports whether text is what some view has put in the place of a result.
-func (v *viewer) isNote(text, id string) bool {
+// isNote reports whether the text measured last is what some view has put in the
+// place of a result of the call.
+func (v *viewer) isNote(id string) bool {
+	if len(v.text) > utf8.UTFMax*v.notes.longest {
+		return false
+	}
+	text := string(v.text)
 	if v.notes.isTrimmed(text) || v.notes.isMade(text) {
 		return true
 	}
@@ -172,19 +181,17 @@ func (v *viewer) isNote(text, id string) bool {
 	return ok && v.notes.isExpired(text, command)
 }
 
-func (v *viewer) trimAt(at place) {
-	raw, content := v.list[at.entry].Raw, v.blocksOf(at.entry)[at.block].content
-	text, _ := resultText(raw, content)
-	chars, path := utf8.RuneCountInString(text), spillPath(v.notes.SpillDir, text)
-	v.acts[at] = act{kind: trim, note: v.notes.trim(chars, path)}
+func (v *viewer) trimAt(l large) {
+	v.do(l.at, act{kind: trim, note: v.notes.trim(l.chars, l.path)})
 	v.report.Cleared++
-	v.report.CharsSaved += chars
-	if !v.spilled[path] {
-		v.spilled[path] = true
-		v.report.Spills = append(v.report.Spills, Spill{Path: path, Chars: chars, raw: raw, at: content})
+	v.report.CharsSaved += l.chars
+	if !v.spilled[l.path] {
+		v.spilled[l.path] = true
+		content := v.blocksOf(l.at.entry)[l.at.block].content
+		v.report.Spills = append(v.report.Spills, Spill{Path: l.path, Chars: l.chars, raw: v.list[l.at.entry].Raw, at: content})
 	}
 	d := &v.report.Decisions
-	d.Trimmed = append(d.Trimmed, Place{Entry: v.key(at.entry), Block: at.block})
+	d.Trimmed = append(d.Trimmed, Place{Entry: v.key(l.at.entry), Block: l.at.block})
 }
 
 // interrupts makes interrupted results of the entries from the given one on
@@ -213,7 +220,7 @@ func (v *viewer) neutralizeAt(at place, id string) {
 	if _, done := v.acts[at]; done || v.drop[id] {
 		return
 	}
-	v.acts[at] = act{kind: neutralize, note: v.notes.Interrupt}
+	v.do(at, act{kind: neutralize, note: v.notes.Interrupt})
 	v.report.Neutralized++
 	d := &v.report.Decisions
 	d.Neutral = append(d.Neutral, Place{Entry: v.key(at.entry), Block: at.block})

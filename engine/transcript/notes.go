@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
@@ -19,15 +20,45 @@ type notes struct {
 	Texts
 	expired, trimmed *regexp.Regexp
 	longest          int // at least as many characters as a note has
+	beginnings       []string
 }
 
+// interrupted begins a result that says that a person interrupted the call.
+const interrupted = "[Request interrupted by user"
+
+const (
+	sure      = 12 // so many bytes of a text are looked at before it is decoded as a whole
+	charBytes = 12 // a character in a JSON string takes no more: the two escapes of a pair
+)
+
 func newNotes(t Texts) *notes {
-	return &notes{
+	n := &notes{
 		Texts:   t,
 		longest: 2*maxCommand + len(t.SpillDir) + max(len(t.Expire), len(t.Trim), len(t.Interrupt), len(t.Orphan)),
 		expired: pattern(t.Expire, map[string]string{"{cmd}": "(?s:(`.*`))", "{age}": `\d+`}),
-		trimmed: pattern(t.Trim, map[string]string{"{n}": `\d+`, "{path}": regexp.QuoteMeta(spillPath(t.SpillDir, "")) + `[0-9a-f]{16}\.txt`}),
+		trimmed: pattern(t.Trim, map[string]string{"{n}": `\d+`, "{path}": regexp.QuoteMeta(spillDir(t.SpillDir)) + `[0-9a-f]{16}\.txt`}),
 	}
+	for _, text := range []string{t.Expire, t.Trim, t.Interrupt, t.Orphan, interrupted} {
+		text, _, _ = strings.Cut(text, "{")
+		n.beginnings = append(n.beginnings, text[:min(len(text), sure)])
+	}
+	return n
+}
+
+// mayBegin reports whether a text, inner being between its quotes in JSON, may be
+// one that stands for a result.
+func (n *notes) mayBegin(inner []byte) bool {
+	var buf [sure]byte
+	begin := inner[:min(len(inner), sure)]
+	if bytes.IndexByte(begin, '\\') >= 0 {
+		begin = appendDecoded(buf[:0], inner[:min(len(inner), sure*charBytes)])
+	}
+	for _, b := range n.beginnings {
+		if bytes.HasPrefix(begin, []byte(b)) {
+			return true
+		}
+	}
+	return false
 }
 
 // pattern matches what template renders to.
@@ -40,7 +71,9 @@ func pattern(template string, values map[string]string) *regexp.Regexp {
 }
 
 func (n *notes) expire(command string, age int) string {
-	return strings.NewReplacer("{cmd}", quoteCommand(command), "{age}", strconv.Itoa(age)).Replace(n.Texts.Expire)
+	// The command last: it may hold a placeholder itself.
+	text := strings.ReplaceAll(n.Texts.Expire, "{age}", strconv.Itoa(age))
+	return strings.ReplaceAll(text, "{cmd}", quoteCommand(command))
 }
 
 // isExpired reports whether text stands for an expired result of command.
@@ -55,7 +88,7 @@ func (n *notes) isExpired(text, command string) bool {
 }
 
 func (n *notes) trim(chars int, path string) string {
-	return strings.NewReplacer("{n}", strconv.Itoa(chars), "{path}", path).Replace(n.Texts.Trim)
+	return strings.ReplaceAll(strings.ReplaceAll(n.Texts.Trim, "{n}", strconv.Itoa(chars)), "{path}", path)
 }
 
 func (n *notes) isTrimmed(text string) bool { return n.trimmed.MatchString(text) }
@@ -68,7 +101,7 @@ func (n *notes) isMade(text string) bool {
 // isInterrupt reports whether a result with is_error says no more than that a
 // person interrupted the call.
 func isInterrupt(text string) bool {
-	return len(text) <= 200 && strings.HasPrefix(text, "[Request interrupted by user")
+	return len(text) <= 200 && strings.HasPrefix(text, interrupted)
 }
 
 func quoteCommand(command string) string {
@@ -78,12 +111,10 @@ func quoteCommand(command string) string {
 	return "`" + command + "`"
 }
 
-// spillPath is where a text is moved to; with an empty text, only the directory.
-func spillPath(dir, text string) string {
-	dir = strings.TrimRight(dir, "/") + "/"
-	if text == "" {
-		return dir
-	}
-	sum := sha256.Sum256([]byte(text))
-	return dir + hex.EncodeToString(sum[:8]) + ".txt"
+// spillPath is where a text is moved to.
+func spillPath(dir string, text []byte) string {
+	sum := sha256.Sum256(text)
+	return spillDir(dir) + hex.EncodeToString(sum[:8]) + ".txt"
 }
+
+func spillDir(dir string) string { return strings.TrimRight(dir, "/") + "/" }

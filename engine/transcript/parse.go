@@ -15,71 +15,89 @@ func Parse(raw []byte) (Entry, error) {
 		var text json.RawMessage
 		return Entry{}, fmt.Errorf("transcript entry: %w", json.Unmarshal(raw, &text))
 	}
-	all := whole(raw)
-	if raw[all.lo] != '{' {
+	if raw[skipSpace(raw, 0)] != '{' {
 		return Entry{}, fmt.Errorf("transcript entry: not a JSON object but %.20q", raw)
 	}
-	return Entry{Header: scanHeader(raw, all), Raw: raw}, nil
+	return Entry{Header: scanHeader(raw), Raw: raw}, nil
 }
 
 // scanHeader derives the header of raw, a JSON object. Where a key comes twice the
 // last one counts, as everywhere in JSON.
-func scanHeader(raw []byte, all span) Header {
+func scanHeader(raw []byte) Header {
 	h := Header{Size: len(raw)}
-	var message span
-	for f := range fields(raw, all) {
-		switch string(f.key) {
-		case "uuid":
-			h.UUID, _ = textAt(raw, f.val)
-		case "parentUuid":
-			h.Parent, _ = textAt(raw, f.val)
-		case "type":
-			h.Type = word(raw, f.val)
-		case "subtype":
-			h.Subtype = word(raw, f.val)
-		case "timestamp":
-			h.Time = timeAt(raw, f.val)
-		case "isMeta":
-			h.mark(isTrue(raw, f.val), Meta)
-		case "isApiErrorMessage":
-			h.mark(isTrue(raw, f.val), APIError)
-		case "isSidechain":
-			h.mark(isTrue(raw, f.val), Sidechain)
-		case "isCompactSummary":
-			h.mark(isTrue(raw, f.val), CompactSummary)
-		case "toolDenialKind":
-			kind, _ := textAt(raw, f.val)
-			h.mark(kind != "", Denied)
-		case "message":
-			message = f.val
+	walk(raw, skipSpace(raw, 0), func(key []byte, _, at int) int {
+		if string(key) == "message" {
+			return h.readMessage(raw, at)
 		}
-	}
-	h.readMessage(raw, message)
+		end := skipValue(raw, at)
+		if end >= 0 {
+			h.readField(key, raw, span{at, end})
+		}
+		return end
+	})
 	h.mark(!isUnicode(raw), NotUnicode)
 	return h
 }
 
-func (h *Header) readMessage(raw []byte, message span) {
-	var content span
-	for f := range fields(raw, message) {
-		switch string(f.key) {
-		case "role":
-			h.Role = word(raw, f.val)
-		case "id":
-			h.MessageID, _ = textAt(raw, f.val)
-		case "content":
-			content = f.val
-		}
+func (h *Header) readField(key, raw []byte, val span) {
+	switch string(key) {
+	case "uuid":
+		h.UUID, _ = textAt(raw, val)
+	case "parentUuid":
+		h.Parent, _ = textAt(raw, val)
+	case "type":
+		h.Type = word(raw, val)
+	case "subtype":
+		h.Subtype = word(raw, val)
+	case "timestamp":
+		h.Time = timeAt(raw, val)
+	case "isMeta":
+		h.mark(isTrue(raw, val), Meta)
+	case "isApiErrorMessage":
+		h.mark(isTrue(raw, val), APIError)
+	case "isSidechain":
+		h.mark(isTrue(raw, val), Sidechain)
+	case "isCompactSummary":
+		h.mark(isTrue(raw, val), CompactSummary)
+	case "toolDenialKind":
+		h.mark(val.hi-val.lo > len(`""`) && raw[val.lo] == '"', Denied)
 	}
-	for item := range items(raw, content) {
-		switch b := readBlock(raw, item); b.kind {
-		case toolUse:
-			h.ToolUses = append(h.ToolUses, b.id)
-		case toolResult:
-			h.ToolResults = append(h.ToolResults, b.id)
-			if b.isError {
-				h.Flags |= ErrorResult
-			}
+}
+
+// readMessage reads the message at the given place and returns the place behind it.
+func (h *Header) readMessage(raw []byte, at int) int {
+	h.Role, h.MessageID = "", ""
+	h.noCalls()
+	return walk(raw, at, func(key []byte, _, at int) int {
+		if string(key) == "content" {
+			h.noCalls()
+			return readBlocks(raw, at, h.addCall)
+		}
+		end := skipValue(raw, at)
+		switch {
+		case end < 0:
+		case string(key) == "role":
+			h.Role = word(raw, span{at, end})
+		case string(key) == "id":
+			h.MessageID, _ = textAt(raw, span{at, end})
+		}
+		return end
+	})
+}
+
+func (h *Header) noCalls() {
+	h.ToolUses, h.ToolResults = nil, nil
+	h.mark(false, ErrorResult)
+}
+
+func (h *Header) addCall(b block) {
+	switch b.kind {
+	case toolUse:
+		h.ToolUses = append(h.ToolUses, b.id)
+	case toolResult:
+		h.ToolResults = append(h.ToolResults, b.id)
+		if b.isError {
+			h.mark(true, ErrorResult)
 		}
 	}
 }
@@ -91,6 +109,8 @@ func (h *Header) mark(set bool, f Flags) {
 		h.Flags &^= f
 	}
 }
+
+func isTrue(raw []byte, s span) bool { return string(s.in(raw)) == "true" }
 
 func timeAt(raw []byte, s span) time.Time {
 	text, _ := textAt(raw, s)
@@ -140,34 +160,64 @@ const (
 	toolResult
 )
 
-func readBlock(raw []byte, at span) block {
-	b := block{span: at}
-	var id, useID span
-	for f := range fields(raw, at) {
-		switch string(f.key) {
-		case "type":
-			switch string(f.val.in(raw)) {
-			case `"tool_use"`:
-				b.kind = toolUse
-			case `"tool_result"`:
-				b.kind = toolResult
-			default:
-				b.kind = otherBlock
-			}
-		case "id":
-			id = f.val
-		case "tool_use_id":
-			useID = f.val
-		case "name":
-			b.name = f.val
-		case "input":
-			b.input = f.val
-		case "content":
-			b.content = f.val
-		case "is_error":
-			b.isError = isTrue(raw, f.val)
+// contentBlocks are the blocks of message.content.
+func contentBlocks(raw []byte) []block {
+	blocks := make([]block, 0, 4)
+	add := func(b block) { blocks = append(blocks, b) }
+	walk(raw, skipSpace(raw, 0), func(key []byte, _, at int) int {
+		if string(key) != "message" {
+			return skipValue(raw, at)
 		}
-	}
+		blocks = blocks[:0]
+		return walk(raw, at, func(key []byte, _, at int) int {
+			if string(key) != "content" {
+				return skipValue(raw, at)
+			}
+			blocks = blocks[:0]
+			return readBlocks(raw, at, add)
+		})
+	})
+	return blocks
+}
+
+// readBlocks visits the blocks of the content at the given place and returns the
+// place behind it.
+func readBlocks(raw []byte, at int, visit func(block)) int {
+	return walkItems(raw, at, func(at int) int {
+		b := readBlock(raw, at)
+		visit(b)
+		return b.hi
+	})
+}
+
+func readBlock(raw []byte, at int) block {
+	var b block
+	var id, useID span
+	end := walk(raw, at, func(key []byte, _, at int) int {
+		end := skipValue(raw, at)
+		if end < 0 {
+			return end
+		}
+		val := span{at, end}
+		switch string(key) {
+		case "type":
+			b.kind = kindOf(val.in(raw))
+		case "id":
+			id = val
+		case "tool_use_id":
+			useID = val
+		case "name":
+			b.name = val
+		case "input":
+			b.input = val
+		case "content":
+			b.content = val
+		case "is_error":
+			b.isError = isTrue(raw, val)
+		}
+		return end
+	})
+	b.span = span{at, end}
 	switch b.kind {
 	case toolUse:
 		b.id, _ = textAt(raw, id)
@@ -175,4 +225,14 @@ func readBlock(raw []byte, at span) block {
 		b.id, _ = textAt(raw, useID)
 	}
 	return b
+}
+
+func kindOf(quoted []byte) blockKind {
+	switch string(quoted) {
+	case `"tool_use"`:
+		return toolUse
+	case `"tool_result"`:
+		return toolResult
+	}
+	return otherBlock
 }

@@ -194,8 +194,8 @@ func (a *author) encode(fields map[string]any) string {
 // policy is a random one that cleans much.
 func (a *author) policy() transcript.Policy {
 	p := transcript.Policy{
-		Expire: transcript.ExpirePolicy{Enabled: a.chance(80), KeepRecent: a.IntN(4) - 1, MaxChars: a.pickInt(0, 5, 50), Text: a.pick("<<{cmd} {age}>>", "gone", "{cmd}{age}", "", "{age}")},
-		Trim:   transcript.TrimPolicy{Enabled: a.chance(80), KeepRecent: a.IntN(4) - 1, MinChars: a.pickInt(0, 1, 10, 40), Text: a.pick("<<{n} {path}>>", "{path}", "", "moved")},
+		Expire: transcript.ExpirePolicy{Enabled: a.chance(80), KeepRecent: a.IntN(4) - 1, MaxChars: a.pickInt(0, 5, 50, -3), Text: a.pick("<<{cmd} {age}>>", "gone", "{cmd}{age}", "", "{age}")},
+		Trim:   transcript.TrimPolicy{Enabled: a.chance(80), KeepRecent: a.IntN(4) - 1, MinChars: a.pickInt(0, 1, 10, 40, -3), Text: a.pick("<<{n} {path}>>", "{path}", "", "moved")},
 		NewID:  healIDs(),
 	}
 	if a.chance(90) {

@@ -15,8 +15,9 @@ func (v *viewer) repeat(d *Decisions) {
 		}
 	}
 	for _, p := range d.Trimmed {
-		if at, _, ok := v.resultAt(index, p); ok {
-			v.trimAt(at)
+		if at, b, ok := v.resultAt(index, p); ok {
+			l, _ := v.measure(at, b)
+			v.trimAt(l)
 		}
 	}
 	v.setKept(d.Kept)
@@ -64,8 +65,7 @@ func (v *viewer) resultAt(index map[string]int, p Place) (place, block, bool) {
 		return place{}, block{}, false
 	}
 	b := v.blocksOf(i)[p.Block]
-	_, isText := resultText(v.list[i].Raw, b.content)
-	return place{i, p.Block}, b, b.kind == toolResult && isText
+	return place{i, p.Block}, b, b.kind == toolResult && isText(v.list[i].Raw, b.content)
 }
 
 // entryKey names the n-th entry in Decisions.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"unicode/utf8"
 )
 
 // Views change a few values in a few entries and must leave every other byte as
@@ -25,6 +26,116 @@ type field struct {
 	key []byte
 	val span
 }
+
+// walk calls visit for every member of the object at i. visit is told where the
+// key and the value begin and returns the place behind the value, as skipValue
+// does; a walk in a walk reads every byte once. walk returns the place behind the
+// object, or -1. What is no object has no members.
+func walk(b []byte, i int, visit func(key []byte, at, value int) int) int {
+	if i >= len(b) || b[i] != '{' {
+		return skipValue(b, i)
+	}
+	if i = skipSpace(b, i+1); i < len(b) && b[i] == '}' {
+		return i + 1
+	}
+	for i >= 0 && i < len(b) && b[i] == '"' {
+		at, end := i, skipString(b, i)
+		if end < 0 {
+			return -1
+		}
+		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
+			return -1
+		}
+		i = visit(plainKey(b[at:end]), at, skipSpace(b, i+1))
+		var last bool
+		if i, last = next(b, i, '}'); last {
+			return i
+		}
+	}
+	return -1
+}
+
+// walkItems does the same for the elements of the array at i.
+func walkItems(b []byte, i int, visit func(at int) int) int {
+	if i >= len(b) || b[i] != '[' {
+		return skipValue(b, i)
+	}
+	if i = skipSpace(b, i+1); i < len(b) && b[i] == ']' {
+		return i + 1
+	}
+	for i >= 0 && i < len(b) {
+		i = visit(i)
+		var last bool
+		if i, last = next(b, i, ']'); last {
+			return i
+		}
+	}
+	return -1
+}
+
+// next goes from behind a value to the one after the comma, or behind the closing
+// bracket; to -1 when there is neither.
+func next(b []byte, i int, closing byte) (at int, last bool) {
+	if i < 0 {
+		return -1, false
+	}
+	if i = skipSpace(b, i); i >= len(b) {
+		return -1, false
+	}
+	switch b[i] {
+	case ',':
+		return skipSpace(b, i+1), false
+	case closing:
+		return i + 1, true
+	}
+	return -1, false
+}
+
+// fields yields the members of the object at s, in order.
+func fields(b []byte, s span) iter.Seq[field] {
+	return func(yield func(field) bool) {
+		if s.none() || s.lo >= len(b) || b[s.lo] != '{' {
+			return
+		}
+		walk(b, s.lo, func(key []byte, at, value int) int {
+			end := skipValue(b, value)
+			if end < 0 || !yield(field{at, key, span{value, end}}) {
+				return -1
+			}
+			return end
+		})
+	}
+}
+
+// items yields the elements of the array at s, in order.
+func items(b []byte, s span) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		if s.none() || s.lo >= len(b) || b[s.lo] != '[' {
+			return
+		}
+		walkItems(b, s.lo, func(at int) int {
+			end := skipValue(b, at)
+			if end < 0 || !yield(span{at, end}) {
+				return -1
+			}
+			return end
+		})
+	}
+}
+
+// lastField is the value of key in the object at s; where it comes twice the last
+// one counts, as everywhere in JSON.
+func lastField(b []byte, s span, key string) (val span) {
+	for f := range fields(b, s) {
+		if string(f.key) == key {
+			val = f.val
+		}
+	}
+	return val
+}
+
+// whole is the object that b consists of.
+func whole(b []byte) span { return span{skipSpace(b, 0), len(b)} }
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
@@ -97,66 +208,6 @@ func skipNested(b []byte, i int) int {
 	return -1
 }
 
-// fields yields the members of the object at s, in order; none when it is not an
-// object.
-func fields(b []byte, s span) iter.Seq[field] {
-	return func(yield func(field) bool) {
-		for i := enter(b, s, '{'); i >= 0 && b[i] == '"'; {
-			f := field{at: i}
-			end := skipString(b, i)
-			if end < 0 {
-				return
-			}
-			f.key = plainKey(b[i:end])
-			if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
-				return
-			}
-			f.val.lo = skipSpace(b, i+1)
-			if f.val.hi = skipValue(b, f.val.lo); f.val.hi < 0 || !yield(f) {
-				return
-			}
-			i = nextItem(b, f.val.hi)
-		}
-	}
-}
-
-// items yields the elements of the array at s, in order; none when it is not an
-// array.
-func items(b []byte, s span) iter.Seq[span] {
-	return func(yield func(span) bool) {
-		for i := enter(b, s, '['); i >= 0 && b[i] != ']'; {
-			v := span{i, skipValue(b, i)}
-			if v.hi < 0 || !yield(v) {
-				return
-			}
-			i = nextItem(b, v.hi)
-		}
-	}
-}
-
-// enter returns the place of the first thing behind the bracket at s, or -1.
-func enter(b []byte, s span, bracket byte) int {
-	if s.none() || s.lo >= len(b) || b[s.lo] != bracket {
-		return -1
-	}
-	if i := skipSpace(b, s.lo+1); i < len(b) {
-		return i
-	}
-	return -1
-}
-
-// nextItem returns the place of what follows the comma at i, or -1 when there is
-// none.
-func nextItem(b []byte, i int) int {
-	if i = skipSpace(b, i); i >= len(b) || b[i] != ',' {
-		return -1
-	}
-	if i = skipSpace(b, i+1); i < len(b) {
-		return i
-	}
-	return -1
-}
-
 // plainKey is a key without its quotes and escapes.
 func plainKey(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
@@ -174,32 +225,17 @@ func textAt(b []byte, s span) (text string, ok bool) {
 	if s.none() || b[s.lo] != '"' {
 		return "", false
 	}
-	quoted := s.in(b)
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1]), true
+	inner := b[s.lo+1 : s.hi-1]
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner), true
 	}
-	return text, json.Unmarshal(quoted, &text) == nil
+	return string(appendDecoded(nil, inner)), true
 }
 
-func isTrue(b []byte, s span) bool { return string(s.in(b)) == "true" }
-
-// whole is the span of the value that b consists of.
-func whole(b []byte) span {
-	lo := skipSpace(b, 0)
-	if hi := skipValue(b, lo); hi > 0 {
-		return span{lo, hi}
+// appendTextAt appends the string at s, decoded, to dst.
+func appendTextAt(dst, b []byte, s span) (text []byte, ok bool) {
+	if s.none() || b[s.lo] != '"' {
+		return dst, false
 	}
-	return span{}
-}
-
-// appendQuoted appends text as a JSON string that is valid UTF-8 and leaves <, >
-// and & as they are: the model reads it.
-func appendQuoted(b []byte, text string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(text) != nil {
-		return append(b, `""`...)
-	}
-	return append(b, bytes.TrimRight(buf.Bytes(), "\n")...)
+	return appendDecoded(dst, b[s.lo+1:s.hi-1]), true
 }

@@ -102,7 +102,7 @@ func promptText(raw []byte) string {
 		return text
 	}
 	for item := range items(raw, content) {
-		if text, ok := textBlock(raw, item); ok {
+		if text, ok := textAt(raw, textBlock(raw, item)); ok {
 			return text
 		}
 	}

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -17,7 +16,7 @@ func isUnicode(raw []byte) bool {
 
 // mendUnicode is raw with U+FFFD in the place of what is not Unicode.
 func mendUnicode(raw []byte) []byte {
-	raw = slices.Clone(bytes.ToValidUTF8(raw, []byte("\uFFFD")))
+	raw = []byte(string([]rune(string(raw)))) // every byte that is no character becomes U+FFFD
 	for i := nextHalf(raw, 0); i >= 0; i = nextHalf(raw, i+6) {
 		copy(raw[i:], `\ufffd`)
 	}

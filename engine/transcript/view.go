@@ -68,14 +68,16 @@ type viewer struct {
 	policy Policy
 	list   []Entry // the entries, each once, without the prefix entries
 	// gone maps the uuid of every entry left out to its parent's.
-	gone   map[string]string
-	blocks [][]block        // of the entries looked at so far
-	calls  map[string]place // tool_use id of a Bash call → where it is
-	acts   map[place]act
-	drop   map[string]bool   // tool_use ids of denied calls that go
-	healed map[string]string // of an earlier view: the entry healed → uuid put in
+	gone    map[string]string
+	blocks  [][]block        // of the entries looked at so far
+	calls   map[string]place // tool_use id of a Bash call → where it is
+	acts    map[place]act
+	changed []bool            // entries with an act
+	drop    map[string]bool   // tool_use ids of denied calls that go
+	healed  map[string]string // of an earlier view: the entry healed → uuid put in
 	// spilled holds the paths in report.Spills.
 	spilled map[string]bool
+	text    []byte // the text measured last
 	notes   *notes
 	report  Report
 }
@@ -118,6 +120,7 @@ func newViewer(entries []Entry, p Policy) *viewer {
 		seen[e.UUID] = true
 	}
 	v.blocks = make([][]block, len(v.list))
+	v.changed = make([]bool, len(v.list))
 	texts := Texts{p.Expire.Text, p.Trim.Text, p.Trim.SpillDir, p.Prune.InterruptText, p.Prune.OrphanText}
 	if p.Repeat != nil {
 		texts = p.Repeat.Texts
@@ -134,7 +137,7 @@ func protected(e *Entry) bool { return e.Flags&(Meta|CompactSummary) != 0 }
 
 func mended(e Entry) Entry {
 	raw := mendUnicode(e.Raw)
-	return Entry{Seq: e.Seq, Header: scanHeader(raw, whole(raw)), Raw: raw}
+	return Entry{Seq: e.Seq, Header: scanHeader(raw), Raw: raw}
 }
 
 // blocksOf are the blocks of the i-th entry's content.
@@ -145,26 +148,9 @@ func (v *viewer) blocksOf(i int) []block {
 	return v.blocks[i]
 }
 
-func contentBlocks(raw []byte) []block {
-	blocks := []block{}
-	for item := range items(raw, messageContent(raw)) {
-		blocks = append(blocks, readBlock(raw, item))
-	}
-	return blocks
-}
-
 // messageContent is the place of message.content.
 func messageContent(raw []byte) span {
 	return lastField(raw, lastField(raw, whole(raw), "message"), "content")
-}
-
-func lastField(raw []byte, object span, key string) (val span) {
-	for f := range fields(raw, object) {
-		if string(f.key) == key {
-			val = f.val
-		}
-	}
-	return val
 }
 
 // results yields the tool_result blocks of entries that may be changed, in order.
@@ -187,34 +173,57 @@ func (v *viewer) results(look func(e *Entry) bool) func(func(place, block) bool)
 // resultText is the text of a result's content; ok is false when it holds anything
 // but text, or nothing.
 func resultText(raw []byte, content span) (text string, ok bool) {
-	if text, ok = textAt(raw, content); ok {
-		return text, true
-	}
-	var parts []byte
-	for item := range items(raw, content) {
-		part, isText := textBlock(raw, item)
-		if !isText {
-			return "", false
-		}
-		parts, ok = append(parts, part...), true
-	}
-	return string(parts), ok
+	b, ok := appendResultText(nil, raw, content)
+	return string(b), ok
 }
 
-func textBlock(raw []byte, at span) (string, bool) {
-	var kind, text span
+func appendResultText(dst, raw []byte, content span) (text []byte, ok bool) {
+	if text, ok = appendTextAt(dst, raw, content); ok {
+		return text, true
+	}
+	for item := range items(raw, content) {
+		if text, ok = appendTextAt(text, raw, textBlock(raw, item)); !ok {
+			return nil, false
+		}
+	}
+	return text, ok
+}
+
+// isText reports whether a result's content is text and nothing else.
+func isText(raw []byte, content span) bool {
+	if !content.none() && raw[content.lo] == '"' {
+		return true
+	}
+	found := false
+	for item := range items(raw, content) {
+		text := textBlock(raw, item)
+		if found = !text.none() && raw[text.lo] == '"'; !found {
+			return false
+		}
+	}
+	return found
+}
+
+// textBlock is the place of the text in a block of text; none in others.
+func textBlock(raw []byte, at span) (text span) {
+	isText := false
 	for f := range fields(raw, at) {
 		switch string(f.key) {
 		case "type":
-			kind = f.val
+			isText = string(f.val.in(raw)) == `"text"`
 		case "text":
 			text = f.val
 		}
 	}
-	if string(kind.in(raw)) != `"text"` {
-		return "", false
+	if !isText {
+		return span{}
 	}
-	return textAt(raw, text)
+	return text
+}
+
+func (v *viewer) do(at place, a act) {
+	v.acts[at] = a
+	v.changed[at.entry] = true
 }
 
 // leaveOut notes that e is not in the view.

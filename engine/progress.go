@@ -21,6 +21,7 @@ type progress struct {
 	store transcript.Store
 	name  string
 	off   bool           // a workflow that leaves nothing behind
+	full  bool           // a step could not be kept
 	saved progressRecord // as it was found
 	next  progressRecord // as this run writes it
 	// seen is the context as the steps so far left it, each value as JSON: a step

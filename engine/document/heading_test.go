@@ -12,15 +12,22 @@ import (
 
 // field reads one field of a text by its name in the table.
 func field(name, text string) string {
-	b, g := document.ParseBrief(text), document.ParseGoal(text)
-	v, h := document.ParseVerdict(text), document.ParseHandoff(text, "")
-	return map[string]string{
-		"brief.goal": b.Goal, "brief.accept": b.Accept, "brief.bounds": b.Bounds, "brief.unknowns": b.Unknowns,
-		"goal.statement": g.Statement, "goal.checks": strings.Join(g.Checks, "|"),
-		"verdict.state": string(v.State), "verdict.reason": v.Reason, "verdict.failed": strings.Join(v.Failed, "|"),
-		"handoff.doing": h.Doing, "handoff.decided": h.Decided, "handoff.deadends": h.DeadEnds, "handoff.next": h.Next,
-		"handoff.scene": h.Scene,
-	}[name]
+	switch kind, field, _ := strings.Cut(name, "."); kind {
+	case "brief":
+		b := document.ParseBrief(text)
+		return map[string]string{"goal": b.Goal, "accept": b.Accept, "bounds": b.Bounds, "unknowns": b.Unknowns}[field]
+	case "goal":
+		g := document.ParseGoal(text)
+		return map[string]string{"statement": g.Statement, "checks": strings.Join(g.Checks, "|")}[field]
+	case "verdict":
+		v := document.ParseVerdict(text)
+		return map[string]string{"state": string(v.State), "reason": v.Reason, "failed": strings.Join(v.Failed, "|")}[field]
+	default:
+		h := document.ParseHandoff(text, "")
+		return map[string]string{
+			"doing": h.Doing, "decided": h.Decided, "deadends": h.DeadEnds, "next": h.Next, "scene": h.Scene,
+		}[field]
+	}
 }
 
 var plainVowels = strings.NewReplacer("á", "a", "é", "e", "í", "i", "ó", "o", "ú", "u", "ä", "a", "ö", "o", "ü", "u")

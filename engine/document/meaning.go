@@ -125,6 +125,7 @@ func (rd *reader) outOfReach(t token) {
 		s.unverifiable = true
 		c.negated, rd.carry = false, false
 	case t.class == verify || denied:
+		c.verify = c.verify || t.class == verify
 		return
 	case t.class == impossible:
 		s.unreachable = true

@@ -65,6 +65,7 @@ type clause struct {
 	success    bool // a success was counted
 	dangling   bool // the negation has not met its word yet
 	no         bool // it is a "no", which may also be an answer
+	verify     bool // something is said of verifying it
 	with       int  // for how many words "with" reaches
 }
 
@@ -217,6 +218,8 @@ func (rd *reader) endClause() {
 	switch {
 	case rd.c.no && rd.s.succeeded(), rd.c.dangling && rd.c.success:
 		rd.takeBack()
+	case rd.c.dangling && rd.c.verify:
+		rd.s.unverifiable = true // "überprüfen lässt sich das nicht"
 	case rd.c.dangling:
 		rd.carry = true
 	}

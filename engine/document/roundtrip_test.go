@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 3000, "random documents to take through a file")
+	rounds = flag.Int("rounds", 800, "random documents to take through a file")
 	seed   = flag.Uint64("seed", 1, "seed of the random documents")
 )
 

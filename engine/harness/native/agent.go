@@ -17,6 +17,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/internal/spell"
@@ -379,8 +380,10 @@ func why(end ending, err error) string {
 		return "it was interrupted"
 	case errors.Is(err, transcript.ErrConflict):
 		return "another process writes its transcript"
+	case errors.As(err, new(*model.Error)) && failure.Classify(err) != failure.Transient:
+		return "a request to the model was refused"
 	case failure.Classify(err) == failure.Transient:
 		return "the model could not be reached, or was overloaded"
 	}
-	return "a request to the model failed"
+	return "it could not be started or recorded"
 }

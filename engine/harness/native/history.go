@@ -32,7 +32,6 @@ type message struct {
 // bytes. It belongs to one goroutine.
 type history struct {
 	messages []message
-	answers  int // assistant messages so far
 
 	spans span     // under which models the entries were made
 	cut   omission // what the provider did not want to see again
@@ -66,24 +65,18 @@ func (h *history) add(e transcript.Entry) {
 // join appends blocks to the message they belong to, or begins one.
 func (h *history) join(role, id string, blocks []block) {
 	n := len(h.messages)
-	if role == "assistant" {
+	switch {
+	case n > 0 && h.messages[n-1].role == role:
+		n--
+	case role == "assistant" && n > 1 && id != "" && h.messages[n-2].id == id:
 		// Another writer splits an answer over several entries, with results of its
 		// first calls between them.
-		for i := n - 1; i >= max(0, n-2); i-- {
-			if m := &h.messages[i]; m.role == role && (i == n-1 || id != "" && m.id == id) {
-				if m.id != id || id == "" {
-					h.answers++
-				}
-				m.blocks = append(m.blocks, blocks...)
-				return
-			}
-		}
-		h.answers++
-	} else if n > 0 && h.messages[n-1].role == role {
-		h.messages[n-1].blocks = append(h.messages[n-1].blocks, blocks...)
-		return
+		n -= 2
+	default:
+		h.messages = append(h.messages, message{role: role, id: id})
 	}
-	h.messages = append(h.messages, message{role: role, id: id, blocks: blocks})
+	m := &h.messages[n]
+	m.blocks = append(m.blocks, blocks...)
 }
 
 // read makes a block of its bytes; ok is false for one that says nothing.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness"
@@ -121,6 +122,7 @@ func (t *thread) record(r model.Reply) ([]call, error) {
 	for _, e := range entries {
 		t.history.add(e)
 	}
+	t.answers++
 	var prose []string
 	for _, raw := range r.Content {
 		switch kind := text(member(raw, "type")); kind {
@@ -179,8 +181,8 @@ func (t *thread) book(u model.Usage) {
 	was := t.cached
 	t.cached = u.CacheRead+u.CacheWrite > 0
 	if t.requests >= 3 && was && u.CacheRead == 0 && !t.cacheStarts {
-		t.say(event.Event{Kind: event.System, Text: fmt.Sprintf("the provider's cache was missed: %d tokens were read anew", t.context),
-			Payload: map[string]any{"cache_miss": true, "tokens": t.context}})
+		t.say(event.Event{Kind: event.System, Text: fmt.Sprintf("the provider's cache was missed %s after the request before: %d tokens were read anew", t.idle.Round(time.Second), t.context),
+			Payload: map[string]any{"cache_miss": true, "tokens": t.context, "idle_s": t.idle.Seconds()}})
 	}
 	t.cacheStarts = false
 }

@@ -91,6 +91,9 @@ func readPrefix(entries []transcript.Entry) stored {
 		}
 		if line.System != nil {
 			s.prefix, s.found = line.prefix, true
+			if line.Index != nil {
+				s.prefix.Index = *line.Index
+			}
 			s.spans.starts = append(s.spans.starts, spanStart{e.Seq, line.Model})
 		}
 		if line.Index != nil {

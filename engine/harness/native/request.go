@@ -23,7 +23,7 @@ func (t *thread) build(maxTokens int) model.Request {
 		Messages:  messages,
 		Extra:     maps.Clone(t.prefix.Extra),
 		Meta: model.Meta{Step: t.run.turn.Step, Role: t.role, Session: t.run.session, Agent: t.id,
-			Turn: t.history.answers + 1},
+			Turn: t.answers + 1},
 	}
 }
 

@@ -36,7 +36,11 @@ func (t *thread) reopen(ctx context.Context, o opening, fresh prefix) error {
 	if err != nil {
 		return err
 	}
+	t.answers = countAnswers(live)
 	old := readPrefix(all)
+	if o.at != "" {
+		old.index = old.prefix.Index // a later one may have been told on a branch that is left
+	}
 	t.history.cut, t.history.spans = old.omit, old.spans
 	warm, err := t.choose(o, fresh, &old, live)
 	if err != nil {
@@ -66,6 +70,22 @@ func (t *thread) repair(ctx context.Context, live []transcript.Entry) ([]transcr
 	}
 	add, err := t.journal.put(add)
 	return append(slices.Clip(live), add...), report.Open, err
+}
+
+// countAnswers counts the model's answers, each once also where it is split over
+// several entries.
+func countAnswers(live []transcript.Entry) int {
+	n, id := 0, ""
+	for _, e := range live {
+		if e.Type != "assistant" || e.Flags.Has(transcript.APIError) {
+			continue
+		}
+		if e.MessageID == "" || e.MessageID != id {
+			n++
+		}
+		id = e.MessageID
+	}
+	return n
 }
 
 // newest is the uuid that the next entry of the conversation hangs on.

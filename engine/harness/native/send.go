@@ -83,7 +83,8 @@ func (t *thread) once(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	req.MaxTokens = tokens
-	t.asked, t.estimated = t.run.h.config.Now(), t.estimate()
+	now := t.run.h.config.Now()
+	t.idle, t.asked, t.estimated = now.Sub(t.asked), now, t.estimate()
 	reply, err := receive(ctx, t.run.h.config.Model, req)
 	a := answer{reply: reply, short: tokens < t.maxTokens}
 	if err != nil && ctx.Err() == nil && keepable(&a.reply) {

@@ -1,6 +1,7 @@
 package native_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"time"
 
 	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/engine/transcript"
 	api "github.com/flowerlua/flower/internal/messagesapi"
@@ -474,4 +477,51 @@ func TestSession_entries_have_the_form_of_claude_code(t *testing.T) {
 
 func badSchema() []tool.Tool {
 	return []tool.Tool{tool.Func{Def: tool.Definition{Name: "x", Schema: json.RawMessage(`[]`)}}}
+}
+
+// asks notes the turn number of every request.
+type asks struct {
+	model.Model
+	turns *[]int
+}
+
+func (a asks) Stream(ctx context.Context, r model.Request) (model.Stream, error) {
+	*a.turns = append(*a.turns, r.Meta.Turn)
+	return a.Model.Stream(ctx, r)
+}
+
+func TestSession_turns_are_counted_over_the_transcript_whatever_the_view_leaves_out(t *testing.T) {
+	b := newBench(t, nil, calls("Bash", input("command", "ls")), calls("Bash", input("command", "pwd")), says("1"), says("2"))
+	b.turn.Guards.Guards = []guard.Guard{denies{"Bash", "no"}}
+	b.turn.View.Prune = transcript.PrunePolicy{DropAPIErrors: true}
+	var turns []int
+	b.config.Model = asks{b.config.Model, &turns}
+	clock := newClock()
+	b.config.Now = clock.Now
+	out := b.mustRun(harness.EndTurn)
+	clock.advance(time.Hour)
+	b.resume(out.SessionID, "Go on.")
+	b.mustRun(harness.EndTurn)
+	if len(b.last().Messages) != 3 {
+		t.Errorf("%d messages: the denied calls are still in the view", len(b.last().Messages))
+	}
+	if got := fmt.Sprint(turns); got != "[1 2 3 4]" {
+		t.Errorf("turns: %s", got)
+	}
+}
+
+func TestSession_going_back_behind_a_told_index_tells_it_again(t *testing.T) {
+	b := newBench(t, nil, says("1"), says("2"), says("3"))
+	b.turn.Agent.Index = "INDEX one"
+	out := b.mustRun(harness.EndTurn)
+	at := b.memory.entries(key(out.SessionID))[2].UUID
+	b.turn.Agent.Index = "INDEX two"
+	b.resume(out.SessionID, "Left behind.")
+	b.mustRun(harness.EndTurn)
+	b.resume(out.SessionID, "Other way.")
+	b.turn.Session.At = at
+	b.mustRun(harness.EndTurn)
+	if got := b.last().Prompt(); !strings.Contains(got, "INDEX two") {
+		t.Errorf("prompt: %q", got)
+	}
 }

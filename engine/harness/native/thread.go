@@ -37,6 +37,7 @@ type thread struct {
 
 	// What the last request is known to have had.
 	asked     time.Time
+	idle      time.Duration // between the last two
 	estimated int64
 	context   int64
 	cached    bool // something of it was read from or written to the cache
@@ -52,10 +53,11 @@ type thread struct {
 	used     harness.Account
 	cost     float64
 
-	state state
-	texts []string
-	last  string
-	turns int // limit of turns; 0: none
+	answers int // of the model, in the whole transcript
+	state   state
+	texts   []string
+	last    string
+	turns   int // limit of turns; 0: none
 }
 
 // state is what the loop remembers from one answer to the next.

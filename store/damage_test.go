@@ -290,10 +290,7 @@ func flipIn(t *testing.T, dir, ext string, text []byte) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data, _ := readUsed(t, name)
 		if at := bytes.Index(data, text); at >= 0 {
 			data[at] ^= 4
 			if err := overwrite(name, data[:at+1]); err != nil {

@@ -117,15 +117,15 @@ func openEngine(dir string, o Options) (*engine, error) {
 // openDB makes or opens the database.
 func (e *engine) openDB(m marker) error {
 	dir := filepath.Join(e.dir, dirDB)
+	if dirIsEmpty(dir) && (m.Ready || len(e.witness.keys()) > 0) {
+		return e.damaged("its database is missing")
+	}
 	if m.Store == "" && dirIsEmpty(dir) {
 		// A new store. The marker comes first: without it this folder would be
 		// taken for a store that lost its marker, should the process die now.
 		if err := writeMarker(e.dir, newMarker()); err != nil {
 			return unavailable("store %s cannot be made (%v)", e.dir, err)
 		}
-	}
-	if m.Ready && dirIsEmpty(dir) {
-		return e.damaged("its database is missing")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return unavailable("store %s (%v)", e.dir, err)

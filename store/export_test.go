@@ -1,4 +1,26 @@
 package store
 
+import "time"
+
 // DataEnd is dataEnd, for tests that copy files with holes.
 var DataEnd = dataEnd
+
+// WriteFutureMarker makes the store in dir one of the next form.
+func WriteFutureMarker(dir string) error {
+	m, err := readMarker(dir)
+	if err != nil {
+		return err
+	}
+	m.Format = format + 1
+	return writeMarker(dir, m)
+}
+
+// AtBoot sets the options so that the machine seems to have been started anew when
+// the name changes.
+func AtBoot(o Options, name string) *Options {
+	o.boot = func() string { return name }
+	return &o
+}
+
+// Frozen is a clock that stands still.
+func Frozen() time.Time { return time.Unix(1_700_000_000, 0) }

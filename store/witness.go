@@ -41,7 +41,7 @@ const (
 
 const (
 	witnessMagic   = "flower\x00\x01"
-	compactAtBytes = 1 << 20
+	compactAtBytes = 256 << 10
 )
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)

@@ -70,7 +70,8 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 
 // guards are those that hold for the agent, built-in ones first.
 func (rt *Runtime) guards(a harness.Agent, s Spec) []guard.Guard {
-	standard := guard.Standard(guard.Agent{Name: a.Name, AllowedTools: a.AllowedTools, DisallowedTools: a.DisallowedTools})
+	standard := guard.Standard(guard.Agent{Name: a.Name, AllowedTools: a.AllowedTools, DisallowedTools: a.DisallowedTools,
+		DelegateOnly: s.DelegateOnly, Glance: s.Glance}, nil, guard.Options{SpillDir: filepath.Join(rt.runDir, "spill")})
 	return append(standard, s.Guards...)
 }
 

@@ -1,10 +1,9 @@
 package guard
 
 import (
-	"context"
-	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/flowerlua/flower/engine/workbench"
 )
 
 // Agent is what Standard needs to know of an agent.
@@ -12,38 +11,66 @@ type Agent struct {
 	Name            string
 	AllowedTools    []string
 	DisallowedTools []string
+	// DelegateOnly: it dispatches and does not act. Glance: it may run ephemeral
+	// commands itself.
+	DelegateOnly bool
+	Glance       bool
+	// Isolated are the names of the workers that get a worktree a dispatch.
+	Isolated []string
 }
 
-// Standard are the guards every agent gets, in order (SPEC 8.1). They are built
-// on every path, the main thread's and the subagents'.
-func Standard(a Agent) []Guard {
-	return []Guard{Whitelist(a)}
+// Options set up the standard guards. The zero value is ready for use.
+type Options struct {
+	// Lang is the language of what guards tell the model: "en" or "zh"; "" is en.
+	Lang string
+	// SpillThreshold is the number of characters from which a result is moved to a
+	// file; 0 means 4000, negative never.
+	SpillThreshold int
+	// SpillDir takes spilled results where there is no workbench; empty: none are
+	// spilled then.
+	SpillDir string
+	// SpillMainOnly leaves the results of subagents as they are.
+	SpillMainOnly bool
+	// DelegateTools are what a DelegateOnly agent must not call; nil means Bash,
+	// Write, Edit, NotebookEdit.
+	DelegateTools []string
+	// OnTask is told of what a guard did that a person should see; nil tells
+	// nobody. It may be called from several goroutines at once.
+	OnTask func(c Call, text string)
 }
 
-// Whitelist denies the main thread every tool that is not in AllowedTools, and
-// everyone those in DisallowedTools.
-func Whitelist(a Agent) Guard { return whitelist{a} }
-
-type whitelist struct{ agent Agent }
-
-func (whitelist) Name() string { return "whitelist" }
-
-func (w whitelist) Before(_ context.Context, c Call) (Decision, error) {
-	barred := slices.Contains(w.agent.DisallowedTools, c.Tool)
-	missing := c.MainThread() && !slices.Contains(w.agent.AllowedTools, c.Tool)
-	if !barred && !missing {
-		return Decision{}, nil
+// Standard are the guards an agent gets, in order (SPEC 8.1). bench is nil where
+// there is no workbench; the walls stand without one.
+func Standard(a Agent, bench *workbench.Bench, o Options) []Guard {
+	var gs []Guard
+	if a.DelegateOnly {
+		tools := o.delegateTools()
+		gs = append(gs, Whitelist(a, o.Lang, tools...), Delegate(a, bench, o))
+	} else {
+		gs = append(gs, Whitelist(a, o.Lang))
 	}
-	return Decision{Action: Deny, Reason: fmt.Sprintf(
-		"%s is not available to %s, and that is intended: do not look for a way round. Work with %s, and put what you conclude into your reply.",
-		c.Tool, w.agent.Name, w.offered())}, nil
-}
-
-func (w whitelist) offered() string {
-	if len(w.agent.AllowedTools) == 0 {
-		return "no tools"
+	if len(a.Isolated) > 0 {
+		gs = append(gs, Isolate(a.Isolated, o.OnTask))
 	}
-	return strings.Join(w.agent.AllowedTools, ", ")
+	if bench != nil {
+		gs = append(gs, Index(bench))
+	}
+	if s := Spill(bench, o); s != nil {
+		gs = append(gs, s)
+	}
+	return gs
 }
 
-func (whitelist) After(_ context.Context, _ Call, r Reply) (Reply, error) { return r, nil }
+func (o Options) delegateTools() []string {
+	if o.DelegateTools == nil {
+		return []string{"Bash", "Write", "Edit", "NotebookEdit"}
+	}
+	return slices.Clone(o.DelegateTools)
+}
+
+// note tells OnTask.
+func note(onTask func(Call, string), c Call, text string) {
+	if onTask != nil {
+		onTask(c, text)
+	}
+}

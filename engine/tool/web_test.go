@@ -37,6 +37,8 @@ func TestWebFetch_makes_text_of_pages(t *testing.T) {
 		"/gbk":     {"text/html; charset=gbk", "<p>\xc4\xe3\xba\xc3</p>", "你好"},
 		"/meta":    {"text/html", "<meta charset=\"iso-8859-1\"><p>caf\xe9</p>", "café"},
 		"/bad":     {"text/plain; charset=utf-8", "a\xffb\x00", "a\uFFFDb\uFFFD"},
+		"/late":    {"text/plain", strings.Repeat("x", 3000) + "é", strings.Repeat("x", 3000) + "é"},
+		"/late8":   {"text/plain", strings.Repeat("x", 3000) + "\xe9", strings.Repeat("x", 3000) + "é"},
 		"/none":    {"", "<!doctype html><p>sniffed", "sniffed"},
 		"/empty":   {"text/html", "", "(the page has no text)"},
 	}

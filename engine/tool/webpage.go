@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"mime"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -33,14 +35,7 @@ func isText(kind string) bool {
 
 // pageText decodes a body from its character set; HTML becomes Markdown.
 func pageText(from *url.URL, kind, contentType string, body []byte) (text string, err error) {
-	if len(body) == 0 {
-		return "", nil
-	}
-	r, err := charset.NewReader(bytes.NewReader(body), contentType)
-	if err != nil {
-		return "", fmt.Errorf("its character set is not known: %w", err)
-	}
-	decoded, err := io.ReadAll(r)
+	decoded, err := decodeText(contentType, body)
 	if err != nil {
 		return "", err
 	}
@@ -56,6 +51,23 @@ func pageText(from *url.URL, kind, contentType string, body []byte) (text string
 	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
 	markdown, err := c.ConvertReader(bytes.NewReader(decoded), converter.WithDomain(from.String()))
 	return clean(markdown), err
+}
+
+// decodeText makes UTF-8 of a body in any character set. Without a word about it
+// a body is taken for what it looks like: the library looks at its beginning
+// only, so that one with its first umlaut further down would be garbled.
+func decodeText(contentType string, body []byte) ([]byte, error) {
+	_, params, err := mime.ParseMediaType(contentType)
+	silent := err != nil || params["charset"] == ""
+	ascii := !bytes.ContainsFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
+	if len(body) == 0 || silent && !ascii && utf8.Valid(body[:len(body)-partial(body)]) {
+		return body, nil
+	}
+	r, err := charset.NewReader(bytes.NewReader(body), contentType)
+	if err != nil {
+		return nil, fmt.Errorf("its character set is not known: %w", err)
+	}
+	return io.ReadAll(r)
 }
 
 // webCache keeps pages for a while; its zero value is ready for use.

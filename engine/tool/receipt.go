@@ -52,15 +52,6 @@ func (s *Set) sawPage(path, hash string, first, last, total int) receipt {
 	return r
 }
 
-// sawAll keeps and returns the receipt of a whole content.
-func (s *Set) sawAll(path string, content []byte) receipt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := receipt{Path: path, Hash: hashOf(content)}
-	s.receipts[path] = r
-	return r
-}
-
 func (s *Set) receiptOf(path string) (receipt, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,18 +70,9 @@ func (w *walk) folder(ctx context.Context, rel string, depth int, parts []string
 // root's parent; none where the root itself is ignored, since whoever names an
 // ignored folder means it. Outside a repository the root is the top.
 func (w *walk) rulesAbove() (top string, rules ignoreRules) {
-	top = w.root
-	for dir := w.root; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			top = dir
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			return w.root, nil
-		}
-	}
-	if w.all {
-		return top, nil
+	top = repository(w.root)
+	if w.all || top == "" {
+		return w.root, nil
 	}
 	rules = rules.withFile(filepath.Join(top, ".git", "info", "exclude"), 0)
 	parts := split(top, w.root)
@@ -93,6 +84,21 @@ func (w *walk) rulesAbove() (top string, rules ignoreRules) {
 		}
 	}
 	return top, rules
+}
+
+// repository is the nearest folder at or above dir that has a .git; empty when
+// there is none.
+func repository(dir string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
 }
 
 // split is the path of dir below top, in its parts.

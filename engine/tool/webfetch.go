@@ -152,7 +152,10 @@ func (s *Set) fetch(ctx context.Context, target *url.URL) (page, error) {
 		return page{}, err
 	}
 	whole := int64(len(body)) <= s.lim.WebBytes
-	body = body[:min(int64(len(body)), s.lim.WebBytes)]
+	if !whole {
+		body = body[:s.lim.WebBytes]
+		body = body[:len(body)-partial(body)]
+	}
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))

@@ -60,7 +60,7 @@ func decodeText(contentType string, body []byte) ([]byte, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	silent := err != nil || params["charset"] == ""
 	ascii := !bytes.ContainsFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
-	if len(body) == 0 || silent && !ascii && utf8.Valid(body[:len(body)-partial(body)]) {
+	if len(body) == 0 || silent && !ascii && utf8.Valid(body) {
 		return body, nil
 	}
 	r, err := charset.NewReader(bytes.NewReader(body), contentType)

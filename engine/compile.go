@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/transcript"
+	"github.com/flowerlua/flower/engine/workbench"
 )
 
 // defaultTools is what a spec may call that names nothing.
@@ -65,14 +67,57 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 		}
 		a.AddDirs = append(a.AddDirs, filepath.Clean(dir))
 	}
-	return a, nil
+	return a, rt.addBench(&a, s)
+}
+
+// benchFor is the workbench that an agent is told of.
+func (rt *Runtime) benchFor(s Spec) *workbench.Bench {
+	if s.NoWorkbench {
+		return nil
+	}
+	return rt.bench
+}
+
+// addBench gives the agent the workbench's block, and the folder where it lies
+// outside the workspace.
+func (rt *Runtime) addBench(a *harness.Agent, s Spec) error {
+	bench := rt.benchFor(s)
+	if bench == nil {
+		return nil
+	}
+	for name, w := range s.Workers {
+		if w.Isolate && !bench.Outside() {
+			return fmt.Errorf("worker %s is isolated, but the workbench %s lies in the workspace, where an isolated worker cannot write: put it outside (workbench.Home)", name, bench.Root())
+		}
+	}
+	if err := bench.Refresh(); err != nil {
+		return err
+	}
+	a.Index = bench.Prompt()
+	if bench.Outside() {
+		a.AddDirs = append(a.AddDirs, bench.Root())
+	}
+	return nil
 }
 
 // guards are those that hold for the agent, built-in ones first.
-func (rt *Runtime) guards(a harness.Agent, s Spec) []guard.Guard {
-	standard := guard.Standard(guard.Agent{Name: a.Name, AllowedTools: a.AllowedTools, DisallowedTools: a.DisallowedTools,
-		DelegateOnly: s.DelegateOnly, Glance: s.Glance}, nil, guard.Options{SpillDir: filepath.Join(rt.runDir, "spill")})
-	return append(standard, s.Guards...)
+func (a *activeRun) guards() []guard.Guard {
+	var isolated []string
+	for name, w := range a.spec.Workers {
+		if w.Isolate {
+			isolated = append(isolated, name)
+		}
+	}
+	slices.Sort(isolated)
+	about := guard.Agent{Name: a.agent.Name, AllowedTools: a.agent.AllowedTools, DisallowedTools: a.agent.DisallowedTools,
+		DelegateOnly: a.spec.DelegateOnly, Glance: a.spec.Glance, Isolated: isolated}
+	standard := guard.Standard(about, a.rt.bench, guard.Options{
+		Lang: a.rt.lang(), SpillThreshold: a.rt.config.SpillThreshold, SpillDir: filepath.Join(a.rt.runDir, "spill"),
+		OnTask: func(c guard.Call, text string) {
+			a.emit(event.Event{Kind: event.Task, Tool: c.Tool, Subagent: c.Agent, Text: text})
+		},
+	})
+	return append(standard, a.spec.Guards...)
 }
 
 // DefaultView is what a Runtime feeds back to the model when Config.View is nil

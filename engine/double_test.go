@@ -34,6 +34,7 @@ type answer struct {
 	err     error
 	stop    harness.Stop
 	words   string
+	context int64
 	do      func(context.Context, harness.Turn)
 }
 
@@ -67,7 +68,7 @@ func (s *script) Run(ctx context.Context, t harness.Turn) (harness.Outcome, erro
 	}
 	s.mu.Unlock()
 	cost := 0.25
-	out := harness.Outcome{Stop: harness.EndTurn, Text: a.text, LastMessage: a.text, CostUSD: &cost, Turns: 1, Words: a.words}
+	out := harness.Outcome{Stop: harness.EndTurn, Text: a.text, LastMessage: a.text, CostUSD: &cost, Turns: 1, Words: a.words, Context: a.context}
 	if a.stop != "" {
 		out.Stop = a.stop
 	}

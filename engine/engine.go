@@ -35,6 +35,7 @@ import (
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/engine/transcript"
+	"github.com/flowerlua/flower/engine/workbench"
 )
 
 // Config is what a Runtime is made of. Workspace, Harness and Store are
@@ -56,6 +57,19 @@ type Config struct {
 	// View says what of a transcript is fed back to the model; nil means
 	// DefaultView.
 	View *transcript.Policy
+
+	// Workbench is where agents leave scripts, artifacts and notes; nil: none. A
+	// workflow may bring its own.
+	Workbench *workbench.Bench
+	// SpillThreshold is the number of characters from which a tool's result is
+	// moved to a file; 0 means 4000, negative never.
+	SpillThreshold int
+	// Handoff says when a session whose context fills up is replaced; nil means
+	// HandoffPolicy's defaults.
+	Handoff *HandoffPolicy
+	// Lang is the language of what flower itself tells agents and writes: en
+	// (empty) or zh.
+	Lang string
 
 	// Resilience says how failed attempts are repeated; nil means
 	// failure.Policy's defaults. NoRetry turns repeating off.
@@ -100,6 +114,9 @@ type Spec struct {
 	// Glance: a DelegateOnly agent may run ephemeral commands itself.
 	Glance       bool
 	DelegateOnly bool
+	// NoWorkbench leaves the workbench's index out of the system prompt; for roles
+	// that cannot write.
+	NoWorkbench bool
 }
 
 // RunOptions say where and how one Run goes on. The zero value starts a new
@@ -161,6 +178,7 @@ type Runtime struct {
 	id string // of this run
 	// parent is told of the results too; nil for a Runtime made by New.
 	parent *Runtime
+	bench  *workbench.Bench
 	ledger ledger
 }
 
@@ -206,6 +224,12 @@ func (rt *Runtime) ManifestPath() string { return rt.manifest.path }
 
 // Project is the id under which this directory's sessions are stored.
 func (rt *Runtime) Project() string { return rt.project }
+
+// Workbench is where the agents of this run leave things; nil: nowhere.
+func (rt *Runtime) Workbench() *workbench.Bench { return rt.bench }
+
+// Lang is en or zh.
+func (rt *Runtime) Lang() string { return rt.lang() }
 
 // Store is the store the Runtime was given.
 func (rt *Runtime) Store() transcript.Store { return rt.config.Store }

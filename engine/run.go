@@ -12,6 +12,7 @@ import (
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/workbench"
 )
 
 // ErrKilled is the cause to cancel a Run's context with when a signal ends the
@@ -27,9 +28,13 @@ type activeRun struct {
 	opts   RunOptions
 	words  chan string // a person's interrupt, at most one waiting
 	sink   event.Sink
+	task   string // the prompt of the order, for a handoff
 	prompt string
 	next   harness.Session
-	own    bool // a session of this run's own is known
+	bench  *workbench.Bench // nil: none
+	line   handoffLine
+	warned atomic.Bool // the line was said to be near, in this generation
+	own    bool        // a session of this run's own is known
 	// session is the id for events, which subagents raise on goroutines of theirs.
 	session atomic.Pointer[string]
 
@@ -64,8 +69,8 @@ func (rt *Runtime) newActiveRun(ctx context.Context, spec Spec, prompt string, o
 	if err != nil {
 		return nil, err
 	}
-	a := &activeRun{rt: rt, spec: spec, agent: agent, label: o.StepName, opts: o, prompt: prompt,
-		words: make(chan string, 1), sink: event.Discard, priced: true,
+	a := &activeRun{rt: rt, spec: spec, agent: agent, label: o.StepName, opts: o, task: prompt, prompt: prompt,
+		bench: rt.benchFor(spec), line: rt.handoffLine(ctx, agent.Model), words: make(chan string, 1), sink: event.Discard, priced: true,
 		next: harness.Session{Resume: o.Resume, Fork: o.Fork, At: o.ResumeAt}}
 	if a.label == "" {
 		a.label = spec.Name
@@ -100,13 +105,24 @@ func (a *activeRun) attempt(ctx context.Context) (done bool) {
 		return a.retry(ctx, err)
 	case out.Stop == harness.Interrupted:
 		return a.resumeWithWords(out.Words)
+	case out.Stop == harness.ContextFull && a.canHandOver():
+		return a.handOver(ctx, "")
+	case out.Stop == harness.WindowExceeded && a.canHandOver():
+		return a.handOver(ctx, stopText(out))
 	default:
 		return a.fail(stopText(out))
 	}
 }
 
+// canHandOver: handoff is on, and there is a session to take over from.
+func (a *activeRun) canHandOver() bool { return a.line.on && a.result.SessionID != "" }
+
 func (a *activeRun) turn() harness.Turn {
 	rt := a.rt
+	limits := harness.Limits{Turns: a.spec.MaxTurns, USD: a.spec.MaxBudgetUSD, SpentUSD: a.cost}
+	if a.line.on {
+		limits.ContextLine = a.line.at
+	}
 	return harness.Turn{
 		Agent:   a.agent,
 		Prompt:  a.prompt,
@@ -114,11 +130,11 @@ func (a *activeRun) turn() harness.Turn {
 		Store:   rt.config.Store,
 		Project: rt.project,
 		View:    rt.view,
-		Guards: guard.Chain{Guards: rt.guards(a.agent, a.spec), OnError: func(name string, c guard.Call, err error) {
+		Guards: guard.Chain{Guards: a.guards(), OnError: func(name string, c guard.Call, err error) {
 			a.emit(event.Event{Kind: event.Error, Tool: c.Tool, Subagent: c.Agent, Text: fmt.Sprintf("guard %s: %v", name, err)})
 		}},
 		HostTools: rt.config.Tools,
-		Limits:    harness.Limits{Turns: a.spec.MaxTurns, USD: a.spec.MaxBudgetUSD, SpentUSD: a.cost},
+		Limits:    limits,
 		OnSession: a.onSession,
 		Interrupt: a.words,
 		Sink:      event.SinkFunc(a.emit),
@@ -140,6 +156,11 @@ func (a *activeRun) onSession(id string) {
 }
 
 func (a *activeRun) emit(e event.Event) {
+	a.emitPlain(e)
+	a.watch(e)
+}
+
+func (a *activeRun) emitPlain(e event.Event) {
 	e.Step = a.label
 	if id := a.session.Load(); e.Session == "" && id != nil {
 		e.Session = *id
@@ -156,20 +177,24 @@ func (a *activeRun) book(out harness.Outcome) {
 		r.SessionID = out.SessionID
 	}
 	r.Stop = out.Stop
-	r.NumTurns += out.Turns
-	r.Usage = r.Usage.Add(out.Usage)
 	r.Context = out.Context
-	if out.CostUSD == nil {
-		a.priced = a.priced && out.Turns == 0
-	} else {
-		a.cost += *out.CostUSD
-	}
+	a.bookCost(out)
 	if out.Text != "" {
 		r.Text = out.Text
 	}
 	if out.LastMessage != "" {
 		r.LastMessage = out.LastMessage
 	}
+}
+
+func (a *activeRun) bookCost(out harness.Outcome) {
+	a.result.NumTurns += out.Turns
+	a.result.Usage = a.result.Usage.Add(out.Usage)
+	if out.CostUSD == nil {
+		a.priced = a.priced && out.Turns == 0
+		return
+	}
+	a.cost += *out.CostUSD
 }
 
 // resumeWithWords goes on after a person's interrupt, which is no attempt.
@@ -179,7 +204,7 @@ func (a *activeRun) resumeWithWords(words string) (done bool) {
 	if a.result.SessionID == "" {
 		return a.end(MarkInterrupted)
 	}
-	a.continueOwn(interruptNote(words))
+	a.continueOwn(interruptNote(a.rt.lang(), words))
 	a.emit(event.Event{Kind: event.Task, Text: "interrupted by a person; the session goes on", Payload: map[string]any{"words": words}})
 	return false
 }
@@ -190,8 +215,14 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 	class := failure.Classify(err)
 	a.result.Errors = append(a.result.Errors, text)
 	a.emit(event.Event{Kind: event.Error, Text: text, Payload: map[string]any{"class": class.String()}})
-	// What was too long is too long again.
-	if a.rt.config.NoRetry || failure.Overflow(text) || !a.rt.retry.Again(a.result.Attempts, class) {
+	if failure.Overflow(text) {
+		if a.canHandOver() {
+			a.result.Errors = a.result.Errors[:len(a.result.Errors)-1] // the mark says it
+			return a.handOver(ctx, text)
+		}
+		return a.end(text) // what was too long is too long again
+	}
+	if a.rt.config.NoRetry || !a.rt.retry.Again(a.result.Attempts, class) {
 		return a.end(text)
 	}
 	delay := a.rt.retry.Delay(a.result.Attempts, a.rt.float, failure.RetryAfter(err))
@@ -201,7 +232,7 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 		return a.fail(causeText(ctx))
 	}
 	if a.result.SessionID != "" && a.own {
-		a.continueOwn(cutOffNote)
+		a.continueOwn(cutOffNote.in(a.rt.lang()))
 	}
 	return false
 }

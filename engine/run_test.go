@@ -82,7 +82,9 @@ func TestRun_fatal_and_overlong_are_not_repeated(t *testing.T) {
 		&model.Error{Status: 401, Type: "authentication_error", Message: "invalid x-api-key"},
 		&model.Error{Status: 400, Type: "invalid_request_error", Message: "prompt is too long: 210000 tokens > 200000 maximum"},
 	} {
-		p := newBench(t).startWith(quick(), answer{err: err})
+		c := quick()
+		c.Handoff = &engine.HandoffPolicy{Off: true}
+		p := newBench(t).startWith(c, answer{err: err})
 		r, runErr := p.Run(context.Background(), engine.Spec{Name: "x"}, "go", engine.RunOptions{})
 		if runErr != nil || r.OK || r.Attempts != 1 || r.Error != err.Error() {
 			t.Errorf("%v: %+v, %v", err, r, runErr)

@@ -68,6 +68,9 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	if err != nil {
 		return nil, err
 	}
+	if w.Workbench != nil {
+		child.bench = w.Workbench
+	}
 	r := &runner{rt: child, flow: w, ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
 	if r.ctx == nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowerlua/flower/engine/event"
@@ -34,6 +35,9 @@ type base struct {
 	fan       *event.Fanout
 	now       func() time.Time
 	random    io.Reader
+
+	// degraded counts handoffs in a row that the model did not write.
+	degraded atomic.Int32
 
 	mu     sync.Mutex
 	active map[*activeRun]struct{}
@@ -69,7 +73,7 @@ func newRuntime(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &Runtime{base: b, id: id}
+	rt := &Runtime{base: b, id: id, bench: c.Workbench}
 	if c.Endpoint != "" {
 		b.watch = &failure.Watch{Policy: b.retry, Reach: failure.Probe{Endpoint: c.Endpoint}.Reach, Notice: rt.networkNotice}
 	}
@@ -93,6 +97,14 @@ func (c *Config) check() error {
 		return errors.New("engine: Config.Harness is nil: make one with harness/native.New")
 	case c.Store == nil:
 		return errors.New("engine: Config.Store is nil: open one with store.Open")
+	}
+	if c.Lang != "" && c.Lang != "en" && c.Lang != "zh" {
+		return fmt.Errorf("engine: Config.Lang is %q; it is en or zh", c.Lang)
+	}
+	if c.Handoff != nil {
+		if err := c.Handoff.Check(); err != nil {
+			return err
+		}
 	}
 	if c.Resilience != nil {
 		return c.Resilience.Check()
@@ -193,7 +205,14 @@ func (rt *Runtime) child() (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{base: rt.base, id: id, parent: rt}, nil
+	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench}, nil
+}
+
+func (b *base) lang() string {
+	if b.config.Lang == "" {
+		return "en"
+	}
+	return b.config.Lang
 }
 
 func (rt *Runtime) emit(e event.Event) {

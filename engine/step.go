@@ -137,7 +137,7 @@ func (s *stepRun) renderPrompt(ctx context.Context, continued bool) (string, err
 func (s *stepRun) noteCutOff(p *attemptPlan) {
 	hash := promptHash(p.prompt)
 	if p.resume != "" && !p.fork && s.progress.wasInFlight(s.Name, p.resume, hash) {
-		p.prompt = cutOffNote
+		p.prompt = cutOffNote.in(s.rt.lang())
 	}
 	s.progress.begin(s.Name, hash)
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/flowerlua/flower/engine/workbench"
 )
 
 // Workflow is steps in order. It may be run again and again; a run without a
@@ -19,6 +21,9 @@ type Workflow struct {
 	// Once: steps do not continue the sessions of earlier runs, and nothing is
 	// left behind for later ones.
 	Once bool
+	// Workbench is where the agents of this workflow leave things; nil: the
+	// Runtime's.
+	Workbench *workbench.Bench
 	// OnStep is told of every step that ran, failed ones too, with its last result;
 	// nil tells nobody.
 	OnStep func(step string, r Result)

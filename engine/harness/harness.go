@@ -33,6 +33,13 @@ type Harness interface {
 	Prices(ctx context.Context, model string) bool
 }
 
+// Windower is a Harness that knows how large a model's context is.
+type Windower interface {
+	// Window is the context of the named model (empty: the default one) in
+	// tokens; 0 where it is not known.
+	Window(ctx context.Context, model string) int64
+}
+
 // Turn is one order to a harness.
 type Turn struct {
 	Agent   Agent

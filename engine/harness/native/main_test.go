@@ -15,6 +15,9 @@ import (
 
 // TestMain fails the run when a process that a test started outlives it (F-040).
 func TestMain(m *testing.M) {
+	if script := os.Getenv(serverEnv); script != "" {
+		serveScript(script)
+	}
 	code := m.Run()
 	if left := leftOver(5 * time.Second); len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "processes left behind by the tests: %v\n", left)

@@ -33,10 +33,13 @@ type progressRecord struct {
 	Finished bool         `json:"finished"`
 	Passed   int          `json:"passed"` // how many steps are kept
 	Steps    []passedStep `json:"-"`
-	// The step in flight: its session, and what it was asked.
-	Step    string `json:"step,omitempty"`
-	Session string `json:"session,omitempty"`
-	Prompt  string `json:"prompt,omitempty"` // a hash
+	// InFlight are the steps at work: their sessions, and what they were asked.
+	InFlight map[string]flight `json:"in_flight,omitempty"`
+}
+
+type flight struct {
+	Session string `json:"session"`
+	Prompt  string `json:"prompt"` // a hash
 }
 
 // passedStep is one step that passed and what it left in the context.
@@ -48,7 +51,8 @@ type passedStep struct {
 }
 
 func newProgress(store transcript.Store, project string, w *Workflow) *progress {
-	return &progress{store: store, name: "progress/" + project + "/" + w.name(), off: w.Once, seen: map[string]string{}}
+	return &progress{store: store, name: "progress/" + project + "/" + w.name(), off: w.Once, seen: map[string]string{},
+		next: progressRecord{InFlight: map[string]flight{}}}
 }
 
 func (p *progress) load(ctx context.Context) error {
@@ -87,7 +91,7 @@ func (p *progress) read(ctx context.Context, name string, into any) (found bool,
 
 // unfinished: the last run did not reach its end.
 func (p *progress) unfinished() bool {
-	return !p.saved.Finished && (len(p.saved.Steps) > 0 || p.saved.Step != "")
+	return !p.saved.Finished && (len(p.saved.Steps) > 0 || len(p.saved.InFlight) > 0)
 }
 
 // passed finds what the last run kept of a step: the i-th that passed, so that a
@@ -107,23 +111,19 @@ func (p *progress) passed(name string, i int) (passedStep, bool) {
 
 // wasInFlight: the last run died while this step's session worked on this prompt.
 func (p *progress) wasInFlight(step, session, prompt string) bool {
-	f := p.saved
-	return f.Step == step && f.Session == session && f.Prompt == prompt
+	return p.saved.InFlight[step] == flight{session, prompt}
 }
 
-// begin notes the step that is about to run; inFlight writes it down once its
-// session is known.
-func (p *progress) begin(step, prompt string) { p.next.Step, p.next.Prompt = step, prompt }
-
-func (p *progress) inFlight(ctx context.Context, session string) error {
-	p.next.Session = session
+// inFlight notes that a step's session works on a prompt.
+func (p *progress) inFlight(ctx context.Context, step, session, prompt string) error {
+	p.next.InFlight[step] = flight{session, prompt}
 	return p.save(ctx)
 }
 
-// ended notes that the step in flight came to its end without passing: its
-// session was not cut off.
-func (p *progress) ended(ctx context.Context) error {
-	p.next.Step, p.next.Session, p.next.Prompt = "", "", ""
+// ended notes that a step in flight came to its end without passing: its session
+// was not cut off.
+func (p *progress) ended(ctx context.Context, step string) error {
+	delete(p.next.InFlight, step)
 	return p.save(ctx)
 }
 
@@ -133,7 +133,7 @@ func (p *progress) pass(ctx context.Context, s passedStep, c Context) error {
 	if err != nil && !errors.Is(err, errTooLarge) {
 		return err
 	}
-	return errors.Join(p.ended(ctx), err)
+	return errors.Join(p.ended(ctx, s.Name), err)
 }
 
 // trimmed is a step whose result fits into a small value; what the context keeps
@@ -214,12 +214,12 @@ func promptHash(prompt string) string {
 // restore takes a step's outcome from what the last run left; false when the step
 // must run.
 func (r *runner) restore(ctx context.Context, i int) (bool, error) {
-	s := r.flow.Steps[i]
+	s := r.flat[i]
 	if s.Name == r.from {
 		return false, nil
 	}
 	nth := 0
-	for _, earlier := range r.flow.Steps[:i] {
+	for _, earlier := range r.flat[:i] {
 		if earlier.Name == s.Name {
 			nth++
 		}
@@ -244,7 +244,7 @@ func (r *runner) restore(ctx context.Context, i int) (bool, error) {
 		return false, err
 	}
 	r.rt.emit(event.Event{Kind: event.Step, Step: s.Name, Text: s.Name, Session: kept.Result.SessionID, Payload: map[string]any{
-		"index": i + 1, "total": len(r.flow.Steps), "resumed": false, "woke": r.woke, "restored": true}})
+		"index": i + 1, "total": len(r.flat), "resumed": false, "woke": r.woke, "restored": true}})
 	return true, nil
 }
 

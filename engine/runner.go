@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/internal/spell"
@@ -13,8 +14,13 @@ import (
 
 // runner is one run of a workflow.
 type runner struct {
-	rt       *Runtime // of this run
-	flow     *Workflow
+	rt   *Runtime // of this run
+	flow *Workflow
+	flat []Step // all steps, those of parallel groups in their order
+
+	// mu is held by whoever runs the code or a callback of a step, and given up
+	// while an agent works: steps side by side meet only there.
+	mu       sync.Mutex
 	ctx      Context
 	lineage  *Lineage
 	progress *progress
@@ -24,6 +30,7 @@ type runner struct {
 	results  map[string]Result
 	// restoring: the steps so far are taken from what the last run left.
 	restoring bool
+	ran       bool // a step was run, not restored
 	from      string
 	fresh     bool
 	ending    Ending
@@ -54,7 +61,7 @@ func checkFrom(w *Workflow, o WorkflowOptions) error {
 		return errors.New("fresh and from exclude each other: fresh runs every step, from begins at one")
 	}
 	var names []string
-	for _, s := range w.Steps {
+	for _, s := range w.flat() {
 		names = append(names, s.Name)
 	}
 	if !slices.Contains(names, o.From) {
@@ -71,7 +78,7 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	if w.Workbench != nil {
 		child.bench = w.Workbench
 	}
-	r := &runner{rt: child, flow: w, ctx: o.Context, from: o.From, fresh: o.Fresh,
+	r := &runner{rt: child, flow: w, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
 	if r.ctx == nil {
 		if w.Context == nil {
@@ -132,14 +139,43 @@ func (r *runner) publish() {
 
 // steps runs all steps; an error is of the store, not of a step.
 func (r *runner) steps(ctx context.Context) error {
-	for i := range r.flow.Steps {
-		goOn, err := r.step(ctx, i)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := 0
+	for _, s := range r.flow.Steps {
+		n := len(s.group())
+		goOn, err := r.group(ctx, at, n)
 		if err != nil || !goOn {
 			return err
 		}
+		if r.ran {
+			r.restoring = false
+		}
+		at += n
 	}
 	r.ending.OK = true
 	return r.progress.finish(ctx)
+}
+
+// group runs n steps from the one at index on, side by side. All come to their
+// end, also when one of them stops the workflow.
+func (r *runner) group(ctx context.Context, at, n int) (goOn bool, err error) {
+	if n == 1 {
+		return r.step(ctx, at)
+	}
+	goOns, errs := make([]bool, n), make([]error, n)
+	var wg sync.WaitGroup
+	r.mu.Unlock()
+	for i := range n {
+		wg.Go(func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			goOns[i], errs[i] = r.step(ctx, at+i)
+		})
+	}
+	wg.Wait()
+	r.mu.Lock()
+	return !slices.Contains(goOns, false), errors.Join(errs...)
 }
 
 // step runs or restores one step and reports whether the workflow goes on.
@@ -147,7 +183,7 @@ func (r *runner) step(ctx context.Context, i int) (goOn bool, err error) {
 	if ctx.Err() != nil {
 		return r.interrupted(ctx), nil
 	}
-	s := &stepRun{runner: r, Step: r.flow.Steps[i], index: i}
+	s := &stepRun{runner: r, Step: r.flat[i], index: i}
 	run, err := s.wanted(ctx)
 	if err != nil {
 		return r.settle(ctx, s, s.broken("when", err))
@@ -160,8 +196,8 @@ func (r *runner) step(ctx context.Context, i int) (goOn bool, err error) {
 		if restored || err != nil {
 			return err == nil, err
 		}
-		r.restoring = false
 	}
+	r.ran = true
 	out, err := s.run(ctx)
 	if err != nil {
 		return false, err
@@ -195,7 +231,7 @@ func (r *runner) settle(ctx context.Context, s *stepRun, out stepEnd) (goOn bool
 		return true, err
 	}
 	if out.ran {
-		if err := r.progress.ended(ctx); err != nil {
+		if err := r.progress.ended(ctx, s.Name); err != nil {
 			return false, err
 		}
 	}

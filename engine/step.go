@@ -12,6 +12,7 @@ type stepRun struct {
 	*runner
 	Step
 	index int
+	asked string // a hash of the step's prompt
 }
 
 // stepEnd is how a step ended.
@@ -122,7 +123,7 @@ func (s *stepRun) firstPlan() (attemptPlan, error) {
 
 func (s *stepRun) announce(p attemptPlan) {
 	s.rt.emit(event.Event{Kind: event.Step, Step: s.Name, Session: p.resume, Text: s.Name, Payload: map[string]any{
-		"index": s.index + 1, "total": len(s.flow.Steps), "resumed": p.resume != "", "woke": s.woke, "restored": false}})
+		"index": s.index + 1, "total": len(s.flat), "resumed": p.resume != "", "woke": s.woke, "restored": false}})
 }
 
 func (s *stepRun) renderPrompt(ctx context.Context, continued bool) (string, error) {
@@ -135,11 +136,10 @@ func (s *stepRun) renderPrompt(ctx context.Context, continued bool) (string, err
 // noteCutOff replaces the prompt when the session was given the very same one by
 // a process that died before the step ended: it need only go on.
 func (s *stepRun) noteCutOff(p *attemptPlan) {
-	hash := promptHash(p.prompt)
-	if p.resume != "" && !p.fork && s.progress.wasInFlight(s.Name, p.resume, hash) {
+	s.asked = promptHash(p.prompt)
+	if p.resume != "" && !p.fork && s.progress.wasInFlight(s.Name, p.resume, s.asked) {
 		p.prompt = cutOffNote.in(s.rt.lang())
 	}
-	s.progress.begin(s.Name, hash)
 }
 
 // attempt runs the agent once. The lineage hears of the session while Run runs,
@@ -155,15 +155,20 @@ func (s *stepRun) attempt(ctx context.Context, p attemptPlan) (Result, error) {
 			}
 		}
 	}
+	s.mu.Unlock() // others may go on while the agent works
 	result, err := s.rt.Run(ctx, s.Spec, p.prompt, opts)
+	s.mu.Lock()
 	if err == nil {
 		err = hookErr
 	}
 	return result, err
 }
 
+// remember is called while the agent works, so it takes the lock itself.
 func (s *stepRun) remember(ctx context.Context, id string) error {
-	if err := s.progress.inFlight(ctx, id); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.progress.inFlight(ctx, s.Name, id, s.asked); err != nil {
 		return err
 	}
 	return s.lineage.Remember(s.Name, id)

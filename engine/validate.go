@@ -26,13 +26,65 @@ func (w *Workflow) Check() error {
 		errs = append(errs, fmt.Errorf("workflow %s has no steps", w.name()))
 	}
 	var earlier []string
-	for i, s := range w.Steps {
-		for _, m := range s.Mistakes(earlier) {
-			errs = append(errs, fmt.Errorf("%s: %w", s.title(i), m))
+	index := 0
+	for _, s := range w.Steps {
+		for _, m := range s.groupMistakes() {
+			errs = append(errs, fmt.Errorf("%s: %w", s.title(index), m))
 		}
-		earlier = append(earlier, s.Name)
+		group := s.group()
+		for _, member := range group {
+			for _, m := range member.Mistakes(earlier) {
+				errs = append(errs, fmt.Errorf("%s: %w", member.title(index), m))
+			}
+			index++
+		}
+		for _, member := range group {
+			earlier = append(earlier, member.Name)
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// flat are all steps, those of parallel groups in their order.
+func (w *Workflow) flat() []Step {
+	var all []Step
+	for _, s := range w.Steps {
+		all = append(all, s.group()...)
+	}
+	return all
+}
+
+// group is the steps that a step stands for: itself, or those side by side.
+func (s Step) group() []Step {
+	if s.Parallel == nil {
+		return []Step{s}
+	}
+	return s.Parallel
+}
+
+// groupMistakes are those of a step that stands for others.
+func (s Step) groupMistakes() []Mistake {
+	if s.Parallel == nil {
+		return nil
+	}
+	var all []Mistake
+	if len(s.Parallel) == 0 {
+		all = append(all, Mistake{"parallel", "is empty"})
+	}
+	if s.Name != "" || s.Prompt != nil || s.Spec.Name != "" {
+		all = append(all, Mistake{"parallel", "stands alone: the steps in it have names, specs and prompts"})
+	}
+	seen := map[string]bool{}
+	for _, member := range s.Parallel {
+		if member.Parallel != nil {
+			all = append(all, Mistake{"parallel", "holds another parallel group"})
+		}
+		if seen[member.Name] {
+			all = append(all, Mistake{"parallel", fmt.Sprintf("two steps side by side are called %q", member.Name)})
+		}
+		seen[member.Name] = true
+	}
+	return all
 }
 
 func (w *Workflow) name() string {

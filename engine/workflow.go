@@ -61,6 +61,12 @@ type Step struct {
 	Reduce func(ctx context.Context, r Result, c Context) (string, error)
 	// OnFail says what a failed step means for the workflow.
 	OnFail OnFail
+
+	// Parallel makes this step stand for others, which run side by side; no other
+	// field is set then. Each has its own session, gate and OnFail; their callbacks
+	// are called one at a time. When one of them stops the workflow, the others
+	// still come to their end.
+	Parallel []Step
 }
 
 // Prompt makes a text from the context.

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+
+	"github.com/flowerlua/flower/engine/guard"
+	"github.com/flowerlua/flower/engine/harness"
+)
+
+// Role is one of the five ways an agent works.
+type Role string
+
+// The roles (SPEC 3.2).
+const (
+	RoleCoordinator Role = "coordinator"
+	RoleWorker      Role = "worker"
+	RoleClarifier   Role = "clarifier"
+	RoleJudge       Role = "judge"
+	RoleOracle      Role = "oracle"
+)
+
+//go:embed rules/*.md
+var ruleFiles embed.FS
+
+// Rules is the text that makes an agent a role, in en (any other word) or zh. It
+// can be replaced by RoleOptions.Rules.
+func Rules(role Role, lang string) string {
+	if lang != "zh" {
+		lang = "en"
+	}
+	raw, err := ruleFiles.ReadFile(fmt.Sprintf("rules/%s.%s.md", role, lang))
+	if err != nil {
+		return "" // a role there is not
+	}
+	return string(raw)
+}
+
+// The tools by which an agent reaches a person.
+const (
+	ToolAsk   = "mcp__human__ask"
+	ToolInbox = "mcp__human__inbox"
+)
+
+// RoleOptions are what a role's factory takes beside its name. Zero fields are the
+// role's defaults.
+type RoleOptions struct {
+	// Instructions come behind the rules.
+	Instructions string
+	// Rules replaces the role's text.
+	Rules        string
+	Lang         string // of the rules: en (empty) or zh
+	Model        string
+	Effort       string
+	MaxTurns     int
+	MaxBudgetUSD float64
+	Guards       []guard.Guard
+	Env          map[string]string
+	// Human gives the role the tools that reach a person. They must be among
+	// Config.Tools.
+	Human bool
+	// NoRead takes the reading tools from a coordinator or clarifier.
+	NoRead bool
+	// NoGlance takes the shell from a coordinator.
+	NoGlance bool
+	// CanRun gives a judge a shell.
+	CanRun bool
+}
+
+func (o RoleOptions) spec(role Role, name string) Spec {
+	rules := o.Rules
+	if rules == "" {
+		rules = Rules(role, o.Lang)
+	}
+	if o.Instructions != "" {
+		rules += "\n" + o.Instructions
+	}
+	return Spec{Name: name, Instructions: rules, Model: o.Model, Effort: o.Effort, MaxTurns: o.MaxTurns,
+		MaxBudgetUSD: o.MaxBudgetUSD, Guards: o.Guards, Env: o.Env, PermissionMode: harness.Default}
+}
+
+// Coordinator dispatches workers and does nothing itself: no Write, Edit or Bash
+// of a worker ever becomes its own.
+func Coordinator(name string, workers map[string]harness.Worker, o RoleOptions) Spec {
+	s := o.spec(RoleCoordinator, name)
+	s.DelegateOnly, s.Glance, s.Workers = true, !o.NoGlance, workers
+	s.PermissionMode = harness.AcceptEdits
+	s.AllowedTools = []string{"Agent", "TodoWrite"}
+	if !o.NoRead {
+		s.AllowedTools = append(s.AllowedTools, "Read")
+	}
+	if s.Glance {
+		s.AllowedTools = append(s.AllowedTools, "Bash")
+	}
+	if o.Human {
+		s.AllowedTools = append(s.AllowedTools, ToolAsk, ToolInbox)
+	}
+	for _, web := range []string{"WebFetch", "WebSearch"} {
+		for _, w := range workers {
+			if slices.Contains(w.Tools, web) {
+				s.AllowedTools = append(s.AllowedTools, web)
+				break
+			}
+		}
+	}
+	return s
+}
+
+// WorkerOptions are what NewWorker takes beside description and prompt.
+type WorkerOptions struct {
+	// NoDiscipline leaves the reporting rules out.
+	NoDiscipline bool
+	Rules        string // replaces the reporting rules
+	Lang         string
+	Tools        []string // nil means Read, Write, Edit, Bash, Glob, Grep, WebFetch, WebSearch
+	Model        string   // empty: its dispatcher's
+	// Isolate gives each dispatch a git worktree of its own.
+	Isolate bool
+}
+
+// NewWorker is a subagent that a coordinator dispatches.
+func NewWorker(description, prompt string, o WorkerOptions) harness.Worker {
+	rules := o.Rules
+	if rules == "" {
+		rules = Rules(RoleWorker, o.Lang)
+	}
+	if !o.NoDiscipline {
+		prompt += "\n\n" + rules
+	}
+	tools := o.Tools
+	if tools == nil {
+		tools = []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep", "WebFetch", "WebSearch"}
+	}
+	return harness.Worker{Description: description, Prompt: prompt, Tools: tools, Model: o.Model, Isolate: o.Isolate}
+}
+
+// Clarifier asks a person until the requirement is clear. It cannot write, run or
+// dispatch.
+func Clarifier(name string, o RoleOptions) Spec {
+	s := o.spec(RoleClarifier, name)
+	s.NoWorkbench = true
+	s.MaxTurns = 0
+	s.AllowedTools = []string{}
+	if o.Human {
+		s.AllowedTools = append(s.AllowedTools, ToolAsk)
+	}
+	if !o.NoRead {
+		s.AllowedTools = append(s.AllowedTools, "Read", "Glob", "Grep", "WebFetch", "WebSearch")
+	}
+	return s
+}
+
+// Judge sets a goal or rules on a round. It cannot write or dispatch.
+func Judge(name string, o RoleOptions) Spec {
+	s := o.spec(RoleJudge, name)
+	s.NoWorkbench = true
+	s.AllowedTools = []string{"Read", "Glob", "Grep"}
+	if o.Human {
+		s.AllowedTools = append([]string{ToolAsk}, s.AllowedTools...)
+	}
+	if o.CanRun {
+		s.AllowedTools = append(s.AllowedTools, "Bash")
+	}
+	return s
+}
+
+// Limits of an oracle: its answers are asides, and cost like asides.
+const (
+	oracleTurns  = 12
+	oracleBudget = 0.50
+)
+
+// Oracle answers questions about a run from the side. Its name is aside, in
+// Chinese 旁路问答.
+func Oracle(o RoleOptions) Spec {
+	name := "aside"
+	if o.Lang == "zh" {
+		name = "旁路问答"
+	}
+	s := o.spec(RoleOracle, name)
+	s.AllowedTools = []string{"Read", "Glob", "Grep"}
+	s.MaxTurns, s.MaxBudgetUSD = oracleTurns, oracleBudget
+	return s
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -300,5 +301,5 @@ func (s *Set) outputDir() string {
 	if s.o.OutputDir != "" {
 		return s.o.OutputDir
 	}
-	return os.TempDir() + "/flower-output"
+	return filepath.Join(os.TempDir(), fmt.Sprintf("flower-output-%d", os.Getuid()))
 }

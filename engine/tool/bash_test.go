@@ -391,9 +391,34 @@ func TestBashOutput_cuts_a_flood_and_names_the_file(t *testing.T) {
 	s := newSet(t, tool.Options{Limits: tool.Limits{OutputChars: 1000}})
 	good(t, s, "Bash", in{"command": "seq 20000", "run_in_background": true})
 	text := good(t, s, "BashOutput", in{"id": "bash_1", "wait": 60_000})
-	wants(t, text, "\n20000", "the whole is in ")
+	wants(t, text, "\n20000", "is in ")
 	if n := utf8.RuneCountInString(text); n > 1500 {
 		t.Errorf("%d characters", n)
+	}
+}
+
+func TestBashOutput_keeps_the_whole_of_what_it_cut_while_it_went_on(t *testing.T) {
+	dir := tempDir(t)
+	s := newSet(t, tool.Options{Workspace: dir, Limits: tool.Limits{OutputChars: 100}})
+	good(t, s, "Bash", in{"command": "seq 60; until test -e go; do sleep 0.01; done; seq 61 100; until test -e on; do sleep 0.01; done; seq 101 300", "run_in_background": true})
+	var file string
+	waitFor(t, func() bool {
+		text := good(t, s, "BashOutput", in{"id": "bash_1"})
+		_, file, _ = strings.Cut(text, " is in ")
+		file, _, _ = strings.Cut(file, " …]")
+		return file != ""
+	})
+	for _, name := range []string{"go", "on"} {
+		put(t, dir, name, "")
+		good(t, s, "BashOutput", in{"id": "bash_1", "wait": 200})
+	}
+	good(t, s, "BashOutput", in{"id": "bash_1", "wait": 60_000})
+	var want strings.Builder
+	for i := 1; i <= 300; i++ {
+		fmt.Fprintln(&want, i)
+	}
+	if got := content(t, file); got != want.String() {
+		t.Errorf("the file has %d bytes, want %d:\n%s", len(got), want.Len(), short(got))
 	}
 }
 

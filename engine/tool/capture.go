@@ -37,7 +37,7 @@ func (c *capture) write(p []byte) bool {
 		c.head = append(c.head, p[:min(room, len(p))]...)
 	}
 	whole := int64(len(c.head)) == c.total+int64(len(p))
-	if !whole {
+	if !whole || c.file != nil {
 		c.spill(p)
 	}
 	c.total += int64(len(p))
@@ -98,9 +98,9 @@ func (c *capture) text(n int) (text, file string) {
 		if c.path == "" && c.err == nil {
 			c.spillHead()
 		}
-		return cutMiddle(text, text, n, c.note(c.total, chars(text)-n)), c.path
+		return cutMiddle(text, text, n, c.note(chars(text)-n)), c.path
 	}
-	return cutMiddle(clean(c.head), clean(skipPartial(c.tail)), n, c.note(c.total, 0)), c.path
+	return cutMiddle(clean(c.head), clean(skipPartial(c.tail)), n, c.note(0)), c.path
 }
 
 // spillHead makes the file of an output that fits into head and yet is cut.
@@ -117,18 +117,23 @@ func (c *capture) spillHead() {
 }
 
 // note is the line in place of what is cut: dropped characters, if known.
-func (c *capture) note(total int64, dropped int) string {
+func (c *capture) note(dropped int) string {
 	what := "the middle is cut"
 	if dropped > 0 {
 		what = plural(dropped, "character") + " cut"
 	}
+	return fmt.Sprintf("[… %s; %s …]", what, c.where())
+}
+
+// where tells where the whole output is.
+func (c *capture) where() string {
 	switch {
 	case c.err != nil:
-		return fmt.Sprintf("[… %s; the whole (%s) could not be kept: %v …]", what, size(total), c.err)
-	case total > c.limit:
-		return fmt.Sprintf("[… %s; the first %s are in %s …]", what, size(c.limit), c.path)
+		return fmt.Sprintf("the whole (%s) could not be kept: %v", size(c.total), c.err)
+	case c.total > c.limit:
+		return fmt.Sprintf("the first %s are in %s", size(c.limit), c.path)
 	}
-	return fmt.Sprintf("[… %s; the whole (%s) is in %s …]", what, size(total), c.path)
+	return fmt.Sprintf("the whole (%s) is in %s", size(c.total), c.path)
 }
 
 func cutMiddle(head, tail string, n int, note string) string {
@@ -161,8 +166,7 @@ func (c *capture) news(n int, done bool) string {
 		// More than the memory holds has come; the file has it.
 		c.read = c.total
 		tail := clean(skipPartial(c.tail))
-		return fmt.Sprintf("[… %s since the last look; their end follows; the whole is in %s …]\n%s",
-			size(fresh), c.path, lastChars(tail, n))
+		return fmt.Sprintf("[… %s since the last look; their end follows; %s …]\n%s", size(fresh), c.where(), lastChars(tail, n))
 	}
 	if !done {
 		b = b[:len(b)-partial(b)]
@@ -170,11 +174,10 @@ func (c *capture) news(n int, done bool) string {
 	c.read += int64(len(b))
 	text := clean(b)
 	if over := chars(text) - n; over > 0 {
-		note := fmt.Sprintf("[… %s cut …]", plural(over, "character"))
-		if c.path != "" {
-			note = fmt.Sprintf("[… %s cut; the whole is in %s …]", plural(over, "character"), c.path)
+		if c.path == "" && c.err == nil {
+			c.spillHead()
 		}
-		text = cutMiddle(text, text, n, note)
+		text = cutMiddle(text, text, n, fmt.Sprintf("[… %s cut; %s …]", plural(over, "character"), c.where()))
 	}
 	return text
 }

@@ -121,7 +121,7 @@ func depthOf(pattern string) int {
 func (s *Set) globText(found []globbed, in globInput) string {
 	if len(found) == 0 {
 		hint := ""
-		if !strings.Contains(in.Pattern, "/") {
+		if !strings.Contains(in.Pattern, "/") && !strings.Contains(in.Pattern, "**") {
 			hint = fmt.Sprintf("; **/%s looks in all folders below", in.Pattern)
 		}
 		return "no file matches" + hint

@@ -126,8 +126,8 @@ type Options struct {
 	// carry over.
 	Subagent bool
 	// OutputDir takes the whole of an output that was cut. The files stay when
-	// the Set is closed, since the transcript names them. Empty means the folder
-	// flower-output in the temporary folder.
+	// the Set is closed, since the transcript names them. Empty means a folder of
+	// the user's in the temporary folder.
 	OutputDir string
 	// PageChars bounds a page of Read in characters, everything in it counted; 0
 	// means that the limits in bytes and lines alone hold.

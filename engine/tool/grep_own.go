@@ -57,6 +57,7 @@ type grepper struct {
 	re      *regexp.Regexp
 	globs   []string // from the type
 	hits    *hitList
+	reader  *bufio.Reader // used for one file after the other
 	skipped int
 }
 
@@ -80,7 +81,7 @@ func newGrepper(ctx context.Context, q search, hits *hitList) (*grepper, error) 
 	if err != nil {
 		return nil, err
 	}
-	g := &grepper{ctx: ctx, q: q, re: re, hits: hits}
+	g := &grepper{ctx: ctx, q: q, re: re, hits: hits, reader: bufio.NewReaderSize(nil, 64<<10)}
 	if q.kind != "" {
 		var ok bool
 		if g.globs, ok = fileTypes[q.kind]; !ok {
@@ -138,7 +139,8 @@ func (g *grepper) search(file, rel string) error {
 		return nil
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(f, 64<<10)
+	r := g.reader
+	r.Reset(f)
 	start, err := r.Peek(sniffBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		g.skipped++

@@ -130,7 +130,18 @@ func examine(t *testing.T, dir, what string) (outcome string) {
 		if !errors.Is(err, transcript.ErrDamaged) || !strings.Contains(err.Error(), "p/one") {
 			t.Errorf("%s: open: %v", what, err)
 		}
-		return "not opened"
+		if strings.HasSuffix(what, "repaired") {
+			return "not repaired"
+		}
+		report, err := store.Repair(ctx, dir, nil)
+		if err != nil {
+			t.Errorf("%s: repair: %v", what, err)
+			return "not repaired"
+		}
+		if got := examine(t, dir, what+", repaired"); (got == "no harm") != (len(report.Damaged) == 0) {
+			t.Errorf("%s: the report of the repair names %v", what, report.Damaged)
+		}
+		return fmt.Sprintf("repaired, %d of %d sessions damaged", len(report.Damaged), len(damagedSessions))
 	}
 	defer st.Close()
 	outcome = "no harm"

@@ -231,13 +231,15 @@ func (e *engine) checkID(m marker) error {
 	case len(id) > 0 && now.Store == "": // the marker is lost; the database tells
 		e.id = string(id)
 		return writeMarker(e.dir, marker{Store: "flower", Format: format, ID: e.id, Ready: true})
-	case len(id) == 0 && (m.Ready || now.Store == ""):
+	case len(id) == 0 && (m.Ready || now.Store == "") && !e.o.repair:
 		return e.damaged("its database is empty")
+	case len(id) == 0 && now.Store == "":
+		now = newMarker()
 	case len(id) > 0 && string(id) != now.ID:
 		return e.damaged("its database belongs to another store")
 	}
 	e.id = now.ID
-	if now.Ready {
+	if now.Ready && len(id) > 0 {
 		return nil
 	}
 	if err := e.commit(nil, pair{[]byte(keyStoreID), []byte(e.id)}); err != nil {

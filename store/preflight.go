@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -184,11 +185,15 @@ func checkSmallFiles(dir string, names []string) error {
 			// Empty: its process died between making and filling it.
 			if info, serr := os.Stat(path); serr == nil && info.Size() == 0 {
 				err = os.Remove(path)
+			} else {
+				err = mendHeader(path)
 			}
 		case strings.HasSuffix(name, ".vlog"):
 			// The number of a value log is not used again, so the file stays.
 			if info, serr := os.Stat(path); serr == nil && info.Size() < logHeader {
 				err = os.WriteFile(path, emptyLog(), 0o600)
+			} else {
+				err = mendHeader(path)
 			}
 		}
 		if err != nil {
@@ -224,6 +229,25 @@ func discardMakesSense(b []byte, names []string) bool {
 		last = file
 	}
 	return true
+}
+
+// mendHeader puts right the beginning of a log: the number of an encryption key, of
+// which there is none here.
+func mendHeader(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var key, none [8]byte
+	if _, err := f.ReadAt(key[:], 0); err != nil && err != io.EOF {
+		return err
+	}
+	if key == none {
+		return nil
+	}
+	_, err = f.WriteAt(none[:], 0)
+	return err
 }
 
 // emptyLog is a log without records, unencrypted.

@@ -47,7 +47,8 @@ type Options struct {
 	// Now is the clock for modification times; nil means time.Now.
 	Now func() time.Time
 
-	boot func() string // names the start of the machine; nil means bootID
+	boot   func() string // names the start of the machine; nil means bootID
+	repair bool          // accept a database that has lost the store's id
 }
 
 // Store is an open store. It is safe for concurrent use.

@@ -24,12 +24,31 @@ func Live(entries []Entry, at string) ([]Entry, error) {
 		b.end = i + 1
 	}
 	if leaf < 0 {
-		return entries, nil
+		b.joinTree() // no message, no branches
+	} else {
+		b.climb(leaf)
 	}
-	b.climb(leaf)
+	b.joinLoose()
 	b.joinReplies()
 	b.joinResults()
 	return b.collect(), nil
+}
+
+// Tail is the uuid that a new entry of the transcript names as its parent: that of
+// the newest message, or of the last entry that hangs on it. It is empty when there
+// is nothing to hang on.
+func Tail(entries []Entry) string {
+	leaf := newBranch(entries).newest()
+	if leaf < 0 {
+		return ""
+	}
+	tail := entries[leaf].UUID
+	for i := leaf + 1; i < len(entries); i++ {
+		if e := &entries[i]; e.Parent == tail && e.UUID != "" && !isPrefix(e) {
+			tail = e.UUID
+		}
+	}
+	return tail
 }
 
 // branch finds the live entries of a transcript.
@@ -104,6 +123,21 @@ func (b *branch) before(i int) int {
 	return -1
 }
 
+func (b *branch) joinTree() {
+	for i := range b.list {
+		b.live[i] = b.inTree(i)
+	}
+}
+
+// joinLoose marks what is outside of the tree.
+func (b *branch) joinLoose() {
+	for i := range b.list[:b.end] {
+		if e := &b.list[i]; e.UUID == "" || isPrefix(e) {
+			b.live[i] = true
+		}
+	}
+}
+
 // joinReplies marks the other entries of replies that the branch goes through.
 func (b *branch) joinReplies() {
 	replies := map[string]bool{}
@@ -135,7 +169,7 @@ func (b *branch) joinResults() {
 		}
 	}
 	for i := range b.list[:b.end] {
-		if b.live[i] || !b.inTree(i) || !b.ours(&b.list[i]) {
+		if b.live[i] || !b.inTree(i) {
 			continue
 		}
 		for _, id := range b.list[i].ToolResults {
@@ -159,10 +193,7 @@ func (b *branch) collect() []Entry {
 	out := make([]Entry, 0, len(b.list))
 	for i := range b.list {
 		e := &b.list[i]
-		switch {
-		case e.UUID == "" || isPrefix(e):
-			b.live[i] = i < b.end
-		case !b.live[i] && !isMessage(e) && b.inTree(i) && i < b.end && b.ours(e):
+		if !b.live[i] && !isMessage(e) && b.inTree(i) && i < b.end && b.ours(e) {
 			parent, known := b.index[e.Parent]
 			b.live[i] = known && b.live[parent]
 		}

@@ -121,6 +121,12 @@ func timeAt(raw []byte, s span) time.Time {
 	return t.UTC()
 }
 
+// knownTypes are the types of entries that Claude Code and we write.
+var knownTypes = []string{
+	"user", "assistant", "system", "summary", "attachment", "progress", "queue-operation", "last-prompt", "mode",
+	"agent_metadata", "file-history-snapshot", "custom-title", "ai-title", "tag", "agent-name", "pr-link",
+}
+
 // words are the values that nearly all entries share; they take no memory of
 // their own.
 var words = func() map[string]string {

@@ -113,6 +113,17 @@ type Texts struct {
 	Orphan    string `json:"orphan"`
 }
 
+// or is t with the words of other where it has none.
+func (t Texts) or(other Texts) Texts {
+	return Texts{
+		Expire:    orText(t.Expire, other.Expire),
+		Trim:      orText(t.Trim, other.Trim),
+		SpillDir:  orText(t.SpillDir, other.SpillDir),
+		Interrupt: orText(t.Interrupt, other.Interrupt),
+		Orphan:    orText(t.Orphan, other.Orphan),
+	}
+}
+
 // Decisions are what a View has changed, so that a later View of the same and
 // further entries changes the same and the model is sent the same beginning byte
 // for byte. Keep them (as JSON) with the session and give them as Policy.Repeat as
@@ -121,7 +132,8 @@ type Texts struct {
 //
 // A View that repeats makes new decisions only about what cannot have been sent:
 // API errors, interrupted results behind the model's last reply, and calls without
-// a result. Its Report holds the Decisions to keep from then on.
+// a result. Its Report holds the Decisions to keep from then on. A session that has
+// been sent without a View, since it was new, repeats the zero Decisions.
 type Decisions struct {
 	Texts     Texts    `json:"texts"`
 	APIErrors bool     `json:"api_errors,omitempty"` // they are left out

@@ -47,8 +47,8 @@ func (a *author) line() string {
 	case a.chance(80):
 		fields["parentUuid"] = nil
 	}
-	for key, percent := range map[string]int{"isMeta": 3, "isCompactSummary": 2, "isSidechain": 5} {
-		if a.chance(percent) {
+	for _, key := range []string{"isMeta", "isCompactSummary", "isSidechain"} {
+		if a.chance(3) {
 			fields[key] = true
 		}
 	}

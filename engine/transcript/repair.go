@@ -57,7 +57,7 @@ func Repair(entries []Entry, o RepairOptions) ([]Entry, RepairReport) {
 	live, _ := Live(entries, "") // cannot fail without a message to go back to
 	var out []Entry
 	var report RepairReport
-	parent := lastUUID(live)
+	parent := Tail(live)
 	for _, c := range openCalls(live) {
 		if c.Name == AskTool {
 			report.Open = append(report.Open, c.Call)
@@ -149,14 +149,4 @@ func (o RepairOptions) text(c Call) string {
 		return orText(o.Text, DefaultCutText)
 	}
 	return strings.ReplaceAll(orText(o.AgentText, DefaultCutAgentText), "{id}", agent)
-}
-
-// lastUUID is what a new entry hangs on.
-func lastUUID(live []Entry) string {
-	for _, e := range slices.Backward(live) {
-		if e.UUID != "" && !isPrefix(&e) {
-			return e.UUID
-		}
-	}
-	return ""
 }

@@ -1,12 +1,25 @@
-// Package transcript holds what a session is made of and the contract of the
-// place where it is kept.
+// Package transcript holds what a session is made of, the contract of the place
+// where it is kept, and what is fed back from it to the model.
 //
 // An Entry is one line of a transcript: a JSON object in the form Claude Code
 // writes (uuid, parentUuid, type, message, …). Its bytes are kept as they are;
 // beside them stands a typed Header, so that lists and views need not parse what
 // they do not change. A Key names a transcript, a Store keeps transcripts, a
-// Head is what the store knows of one without reading it. A View (view.go) is
-// what of a transcript is fed back to the model; the stored entries never change.
+// Head is what the store knows of one without reading it.
+//
+// What is stored never changes. A session is opened in four steps: load all of it;
+// Repair gives the entries to append when a crash cut off its tail; Live selects
+// the branch that counts, of a session that was rewound; View makes of it what the
+// model is fed, after a Policy. A View takes Decisions; repeated, they give the
+// same bytes again, as the provider's cache needs it. View.go and policy.go say
+// what may be changed and what must not.
+//
+// Summarize and LastContext tell of a transcript in few words. Import and Export
+// exchange transcripts with Claude Code, line by line and byte for byte.
+//
+// The usual mistakes: to view entries before Repair has closed what a crash left
+// open; to view all entries where Live would leave out dead branches; to use a View
+// before its Report's Spills are written.
 package transcript
 
 import (

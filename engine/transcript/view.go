@@ -123,7 +123,7 @@ func newViewer(entries []Entry, p Policy) *viewer {
 	v.changed = make([]bool, len(v.list))
 	texts := Texts{p.Expire.Text, p.Trim.Text, p.Trim.SpillDir, p.Prune.InterruptText, p.Prune.OrphanText}
 	if p.Repeat != nil {
-		texts = p.Repeat.Texts
+		texts = p.Repeat.Texts.or(texts)
 	}
 	v.notes = newNotes(texts)
 	v.report.Decisions.Texts = texts

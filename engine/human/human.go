@@ -1,0 +1,179 @@
+// Package human is the way between a run and a person.
+//
+// A Channel carries two things. A Question blocks the agent that asks until it is
+// answered, declined or too old; every way of getting no answer tells the agent
+// to decide itself. A Mail is what a person says unasked: it waits in the inbox
+// and is written into the brief at once.
+//
+// With a store a channel outlives its process: an open question is opened again,
+// not asked a second time, and an answer given meanwhile is its result.
+//
+//	ch, err := human.New(human.Options{LogPath: "qa.md"})
+//	go func() { text := ch.Ask(ctx, callID, "Which port?", nil).Text }()
+//	ch.Answer(ch.Pending()[0].ID, "8080")
+package human
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// Options set up a Channel. The zero value is a channel that waits for ever, asks
+// without limit and keeps nothing.
+type Options struct {
+	// MaxAsks is how many questions may be asked: nil any number, 0 none.
+	MaxAsks *int
+	// Timeout is how long a question waits: nil for ever; zero or less not at all,
+	// and nobody is bothered with it.
+	Timeout *time.Duration
+	// LogPath takes every question with its end and every mail; empty: none.
+	LogPath string
+	// AmendPath is the brief, to which mail is appended; empty: none.
+	AmendPath string
+	// Lang is the language of what agents and files are told: en (empty) or zh.
+	Lang string
+	// Sink is told of questions and mail; nil: Attach may give one later.
+	Sink event.Sink
+	// Store keeps open questions and mail, under Project; nil: they end with the
+	// process.
+	Store   transcript.Store
+	Project string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// State is how far a question is.
+type State string
+
+// The states. A question that is not asked has come to its end.
+const (
+	Asked      State = "asked"
+	Answered   State = "answered"
+	TimedOut   State = "timeout"
+	Declined   State = "declined"
+	OverBudget State = "over_budget" // MaxAsks were asked before
+	Invalid    State = "invalid"     // it was empty
+)
+
+// Question is one question of an agent.
+type Question struct {
+	ID      string    `json:"id"` // q1, q2, …
+	Text    string    `json:"text"`
+	Options []string  `json:"options,omitempty"`
+	State   State     `json:"state"`
+	Answer  string    `json:"answer,omitempty"`
+	Asked   time.Time `json:"asked"`
+}
+
+// Reply is what the agent gets for a question.
+type Reply struct {
+	Question Question
+	Text     string // the answer, or what to do without one
+}
+
+// Receipt tells a person what became of a mail.
+type Receipt struct {
+	ID      string
+	Amended bool  // it was written into the brief
+	Err     error // why it was not, or could not be kept; nil when all is well
+}
+
+// Channel is the way between a run and a person. Its methods may be called from
+// any goroutine.
+type Channel struct {
+	o   Options
+	now func() time.Time
+
+	mu      sync.Mutex
+	sink    event.Sink
+	asked   int // that count for MaxAsks
+	lastID  int
+	pending []*pending // in the order of asking
+	mail    []string
+	errs    []error
+}
+
+// pending is a question that waits; done is closed at its end.
+type pending struct {
+	Question
+	call string
+	done chan struct{}
+}
+
+// New makes a channel. With a Store it takes up the mail that an earlier process
+// left. Errors name a value that makes no sense, or the store's trouble.
+func New(o Options) (*Channel, error) {
+	switch {
+	case o.MaxAsks != nil && *o.MaxAsks < 0:
+		return nil, fmt.Errorf("max_asks is %d; it must not be negative", *o.MaxAsks)
+	case o.Lang != "" && o.Lang != "en" && o.Lang != "zh":
+		return nil, fmt.Errorf("lang is %q; it is en or zh", o.Lang)
+	case o.Store != nil && o.Project == "":
+		return nil, errors.New("a channel with a store needs a project")
+	}
+	c := &Channel{o: o, now: o.Now, sink: o.Sink}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	return c, c.takeUp(context.Background())
+}
+
+// Attach gives the channel a sink, unless it has one.
+func (c *Channel) Attach(sink event.Sink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sink == nil {
+		c.sink = sink
+	}
+}
+
+// Ask asks a person and blocks until there is an answer, or none will come. call
+// is the tool_use_id: the same call asked again, by a process that continues, is
+// the same question. It returns when ctx ends; the question then stays open for
+// the next process.
+func (c *Channel) Ask(ctx context.Context, call, text string, options []string) Reply {
+	return c.ask(ctx, call, text, options)
+}
+
+// Answer answers an open question; false when it is not open (any more).
+func (c *Channel) Answer(id, text string) bool { return c.end(id, Answered, text) }
+
+// Decline leaves the decision to the agent; false when the question is not open.
+func (c *Channel) Decline(id string) bool { return c.end(id, Declined, "") }
+
+// Pending are the open questions, oldest first. The caller owns the slice.
+func (c *Channel) Pending() []Question {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var open []Question
+	for _, p := range c.pending {
+		open = append(open, p.Question)
+	}
+	return open
+}
+
+// Remaining is how many questions may still be asked; -1 when any number.
+func (c *Channel) Remaining() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.remaining()
+}
+
+// Send puts a mail into the inbox, and into the brief.
+func (c *Channel) Send(text string) Receipt { return c.send(text) }
+
+// Inbox takes out all mail, as the text an agent gets. It never blocks.
+func (c *Channel) Inbox() string { return c.inbox() }
+
+// Errs are the troubles with files, the store and sinks so far: they harm no run.
+func (c *Channel) Errs() []error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]error(nil), c.errs...)
+}

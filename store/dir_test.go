@@ -200,9 +200,7 @@ func TestOpen_says_who_owns_a_store_that_does_not_answer(t *testing.T) {
 	dir := t.TempDir()
 	c := spawn(t, "hold", "-", dir)
 	c.hear()
-	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	c.pause()
 	st, err := store.Open(dir, &store.Options{Patience: 300e6})
 	if err == nil {
 		st.Close()
@@ -223,9 +221,7 @@ func TestCalls_give_up_an_owner_that_stops_in_the_middle(t *testing.T) {
 	c.hear()
 	st := open(t, dir, &store.Options{Patience: 400e6})
 	appendOne(t, st, key("a"), 0)
-	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	c.pause()
 	if _, err := st.Head(ctx, key("a")); !errors.Is(err, transcript.ErrUnavailable) {
 		t.Errorf("head: %v", err)
 	}

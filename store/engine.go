@@ -51,7 +51,7 @@ type engine struct {
 
 	lostOnce sync.Once
 	lostKeys []transcript.Key
-	aside    []string // tables laid aside while opening
+	found    findings // of preflight
 
 	wake chan struct{}   // there is waste
 	life context.Context // ends when the engine is to rest
@@ -130,11 +130,10 @@ func (e *engine) openDB(m marker) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return unavailable("store %s (%v)", e.dir, err)
 	}
-	aside, err := preflight(dir, filepath.Join(e.dir, dirDamaged))
-	if err != nil {
+	var err error
+	if e.found, err = preflight(dir, filepath.Join(e.dir, dirDamaged)); err != nil {
 		return e.damaged(err.Error())
 	}
-	e.aside = aside
 	err = safely(func() (err error) {
 		e.db, err = badger.Open(badgerOptions(dir, e.trouble))
 		if err != nil && strings.Contains(err.Error(), z.NewFile.Error()) {
@@ -200,8 +199,8 @@ func (e *engine) settle(m marker, found recall) error {
 			return err
 		}
 	}
-	if len(e.aside) > 0 && e.lost(transcript.Key{}) == nil {
-		for _, path := range e.aside {
+	if len(e.found.aside) > 0 && e.lost(transcript.Key{}) == nil {
+		for _, path := range e.found.aside {
 			if err := os.Remove(path); err != nil {
 				return err
 			}
@@ -367,6 +366,7 @@ func (e *engine) background(ctx context.Context) {
 		defer t.Stop()
 		tick = t.C
 	}
+	e.readTables(ctx, e.found.unread)
 	for {
 		select {
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,6 +105,19 @@ func (c *child) kill() {
 		c.told = append(c.told, line)
 	}
 	_ = c.cmd.Wait()
+}
+
+// pause stops the process until it gets SIGCONT, and returns when it stands still.
+func (c *child) pause() {
+	c.t.Helper()
+	pid := c.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		c.t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		c.t.Fatalf("it did not stop: %v, %v", status, err)
+	}
 }
 
 // acked is the newest entry of session that was acknowledged to the process.

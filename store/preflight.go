@@ -16,51 +16,48 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
-	"github.com/dgraph-io/ristretto/v2/z"
 )
 
 // preflight looks at the files of the database before Badger does. Badger answers
 // some kinds of damage by ending the process and others by removing what it does not
 // understand, so what it would not survive is an error here, and what it would
 // remove is first laid aside, in the folder damaged.
-//
-// aside are tables that nothing refers to. After a crash that is normal; when
-// something turns out to be missing, they may hold it.
-func preflight(dir, damaged string) (aside []string, err error) {
+func preflight(dir, damaged string) (f findings, err error) {
 	names, err := listNames(dir)
 	if err != nil || len(names) == 0 {
-		return nil, ignoreMissing(err)
+		return f, ignoreMissing(err)
 	}
 	tables, err := checkManifest(dir, names)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	listed := map[string]bool{}
-	for id, t := range tables {
-		name := table.IDToFilename(id)
-		listed[name] = true
-		if err := checkTable(filepath.Join(dir, name), t.Compression); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkSmallFiles(dir, names); err != nil {
-		return nil, err
+	if f.unread, err = checkTables(dir, tables); err != nil {
+		return f, err
 	}
 	for _, name := range names {
-		switch {
-		case strings.HasSuffix(name, ".sst") && !listed[name]:
-			to, err := layAside(filepath.Join(dir, name), damaged)
-			if err != nil {
-				return nil, err
-			}
-			aside = append(aside, to)
-		case strings.HasSuffix(name, ".mem"):
-			if err := mendLog(filepath.Join(dir, name), damaged); err != nil {
-				return nil, err
-			}
+		if err := mendFile(dir, name, names, damaged); err != nil {
+			return f, err
 		}
+		id, ok := table.ParseFileID(name)
+		if _, listed := tables[id]; !ok || listed {
+			continue
+		}
+		to, err := layAside(filepath.Join(dir, name), damaged)
+		if err != nil {
+			return f, err
+		}
+		f.aside = append(f.aside, to)
 	}
-	return aside, retireValueLog(dir, names)
+	return f, retireValueLog(dir, names)
+}
+
+// findings are what preflight leaves to be done later.
+type findings struct {
+	// aside are tables that nothing refers to. After a crash that is normal; when
+	// something turns out to be missing, they may hold it.
+	aside []string
+	// unread are tables of which only the index was checked, with their form.
+	unread map[string]options.CompressionType
 }
 
 func ignoreMissing(err error) error {
@@ -97,108 +94,33 @@ func checkManifest(dir string, names []string) (map[uint64]badger.TableManifest,
 	return m.Tables, nil
 }
 
-// checkTable reads a whole table.
-func checkTable(path string, compression options.CompressionType) error {
-	name := "db/" + filepath.Base(path)
-	if err := checkFooter(path); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("its table %s is missing", name)
-		}
-		return fmt.Errorf("its table %s is damaged (%v)", name, err)
-	}
-	err := safely(func() error {
-		mf, err := z.OpenMmapFile(path, os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		defer mf.Close(-1)
-		o := badgerOptions("", nil)
-		t, err := table.OpenTable(mf, table.Options{
-			BlockSize: o.BlockSize, Compression: compression, ChkMode: options.NoVerification,
-		})
-		if err != nil {
-			return err
-		}
-		return t.VerifyChecksum()
-	})
+// mendFile puts right what holds nothing that matters, and what can be put right.
+func mendFile(dir, name string, names []string, damaged string) error {
+	path := filepath.Join(dir, name)
+	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("its table %s is damaged (%v)", name, err)
+		return ignoreMissing(err)
 	}
-	return nil
-}
-
-// checkFooter makes sure that the last fields of a table lead to places within it:
-//
-//	… index, index length 4, checksum, checksum length 4
-func checkFooter(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	size := info.Size()
-	number := func(at int64) (int64, error) {
-		var b [4]byte
-		if at < 0 {
-			return 0, errors.New("it is cut off")
+	switch {
+	case name == badger.KeyRegistryFileName:
+		// There is no encryption here: 16 random bytes and a fixed text.
+		if b, err := os.ReadFile(path); err != nil || len(b) != 28 || string(b[16:]) != "Hello Badger" {
+			return os.Remove(path)
 		}
-		_, err := f.ReadAt(b[:], at)
-		return int64(binary.BigEndian.Uint32(b[:])), err
-	}
-	sum, err := number(size - 4)
-	if err != nil {
-		return err
-	}
-	if sum < 2 || sum > 64 {
-		return errors.New("its end makes no sense")
-	}
-	index, err := number(size - 8 - sum)
-	if err != nil {
-		return err
-	}
-	if index < 8 || index > size-8-sum {
-		return errors.New("its end makes no sense")
-	}
-	return nil
-}
-
-// checkSmallFiles puts right what holds nothing that matters.
-func checkSmallFiles(dir string, names []string) error {
-	for _, name := range names {
-		path := filepath.Join(dir, name)
-		var err error
-		switch {
-		case name == badger.KeyRegistryFileName:
-			// There is no encryption here: 16 random bytes and a fixed text.
-			if b, rerr := os.ReadFile(path); rerr != nil || len(b) != 28 || string(b[16:]) != "Hello Badger" {
-				err = os.Remove(path)
-			}
-		case name == "DISCARD":
-			if b, rerr := os.ReadFile(path); rerr != nil || !discardMakesSense(b, names) {
-				err = os.Remove(path)
-			}
-		case strings.HasSuffix(name, ".mem"):
-			// Empty: its process died between making and filling it.
-			if info, serr := os.Stat(path); serr == nil && info.Size() == 0 {
-				err = os.Remove(path)
-			} else {
-				err = mendHeader(path)
-			}
-		case strings.HasSuffix(name, ".vlog"):
-			// The number of a value log is not used again, so the file stays.
-			if info, serr := os.Stat(path); serr == nil && info.Size() < logHeader {
-				err = os.WriteFile(path, emptyLog(), 0o600)
-			} else {
-				err = mendHeader(path)
-			}
+	case name == "DISCARD":
+		if b, err := os.ReadFile(path); err != nil || !discardMakesSense(b, names) {
+			return os.Remove(path)
 		}
-		if err != nil {
-			return err
-		}
+	case strings.HasSuffix(name, ".mem") && info.Size() == 0:
+		// Its process died between making and filling it.
+		return os.Remove(path)
+	case strings.HasSuffix(name, ".vlog") && info.Size() < logHeader:
+		// The number of a value log is not used again, so the file stays.
+		return os.WriteFile(path, emptyLog(), 0o600)
+	case strings.HasSuffix(name, ".mem"):
+		return errors.Join(mendHeader(path), mendLog(path, damaged))
+	case strings.HasSuffix(name, ".vlog"):
+		return mendHeader(path)
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
-	"github.com/dgraph-io/ristretto/v2/z"
 )
 
 // Repair makes a store that is damaged so that it cannot be opened one that can, and
@@ -74,7 +73,7 @@ func repairTables(dir, damaged string) error {
 		if !known {
 			continue // preflight lays it aside
 		}
-		if checkTable(filepath.Join(dir, name), t.Compression) == nil {
+		if checkTable(filepath.Join(dir, name), t.Compression, true) == nil {
 			tables[id] = t
 			continue
 		}
@@ -94,57 +93,38 @@ func repairTables(dir, damaged string) error {
 // salvage lays a table aside and makes one of its readable blocks in its place, if
 // there are any.
 func salvage(path, damaged string, compression options.CompressionType) (kept bool, err error) {
-	aside, err := layAside(path, damaged)
-	if err != nil {
+	t, openErr := openTable(path, compression, options.OnBlockRead)
+	if openErr == nil {
+		defer t.close()
+	}
+	if _, err := layAside(path, damaged); err != nil {
 		return false, err
 	}
-	// Readable under its own name alone.
-	work, err := os.MkdirTemp(filepath.Dir(path), "repair-")
-	if err != nil {
+	if err := os.Remove(path); err != nil || openErr != nil {
 		return false, err
 	}
-	defer os.RemoveAll(work)
-	from := filepath.Join(work, filepath.Base(path))
-	if err := errors.Join(os.Link(aside, from), os.Remove(path)); err != nil {
-		return false, err
-	}
-	if checkFooter(from) != nil {
-		return false, nil
-	}
-	_ = safely(func() error {
-		kept, err = copyBlocks(from, path, compression)
+	err = safely(func() (err error) {
+		kept, err = copyBlocks(t, path, compression)
 		return err
 	})
-	if !kept {
-		return false, ignoreMissing(os.Remove(path))
-	}
-	return true, nil
+	return kept, err
 }
 
 // copyBlocks writes the blocks that can be read to a new table.
-func copyBlocks(from, to string, compression options.CompressionType) (any bool, err error) {
-	mf, err := z.OpenMmapFile(from, os.O_RDWR, 0)
-	if err != nil {
-		return false, err
-	}
-	defer mf.Close(-1)
+func copyBlocks(t *openedTable, to string, compression options.CompressionType) (any bool, err error) {
 	o := badgerOptions("", nil)
-	t, err := table.OpenTable(mf, table.Options{BlockSize: o.BlockSize, Compression: compression, ChkMode: options.OnBlockRead})
-	if err != nil {
-		return false, err
-	}
 	b := table.NewTableBuilder(table.Options{
 		TableSize: uint64(o.BaseTableSize), BlockSize: o.BlockSize, BloomFalsePositive: o.BloomFalsePositive,
 		Compression: compression, ChkMode: options.NoVerification,
 	})
 	defer b.Close()
-	firsts := blockKeys(mf.Data)
+	firsts := blockKeys(t.data)
 	for i, first := range firsts {
 		var next []byte
 		if i+1 < len(firsts) {
 			next = firsts[i+1]
 		}
-		_ = safely(func() error { copyBlock(t, b, first, next); return nil })
+		_ = safely(func() error { copyBlock(t.Table, b, first, next); return nil })
 	}
 	if b.Empty() {
 		return false, nil

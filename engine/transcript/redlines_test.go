@@ -13,7 +13,7 @@ import (
 
 // The red lines of a view, on random transcripts. A failure names its seed.
 
-const randomRuns = 200
+const randomRuns = 120
 
 func TestView_red_lines(t *testing.T) {
 	for seed := range uint64(randomRuns) {

@@ -35,8 +35,11 @@ func appendDecoded(dst, inner []byte) []byte {
 // longerThan reports whether the text between the quotes of a JSON string has more
 // than limit characters. It reads no further than it must.
 func longerThan(inner []byte, limit int) bool {
-	if limit < 0 {
+	switch {
+	case limit < 0 || len(inner)/charBytes > limit:
 		return true
+	case len(inner) <= limit:
+		return false
 	}
 	for chars := 0; len(inner) > 0; {
 		plain := bytes.IndexByte(inner, '\\')

@@ -11,7 +11,7 @@
 // Repair gives the entries to append when a crash cut off its tail; Live selects
 // the branch that counts, of a session that was rewound; View makes of it what the
 // model is fed, after a Policy. A View takes Decisions; repeated, they give the
-// same bytes again, as the provider's cache needs it. View.go and policy.go say
+// same bytes again, as the provider's cache needs it. View and Policy say
 // what may be changed and what must not.
 //
 // Summarize and LastContext tell of a transcript in few words. Import and Export

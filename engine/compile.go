@@ -127,7 +127,7 @@ func DefaultView() transcript.Policy {
 	return transcript.Policy{
 		Expire: transcript.ExpirePolicy{
 			Enabled: true, KeepRecent: 6, MaxChars: 2000,
-			Text: "[The output of `{cmd}` was removed: it is {age} results old and no longer current. Run it again if you need it.]",
+			Text: "[The output of {cmd} was removed: it is {age} results old and no longer current. Run it again if you need it.]",
 		},
 		Prune: transcript.PrunePolicy{
 			DropAPIErrors: true, NeutralizeInterrupts: true, HealOrphans: true, KeepDenials: 1,

@@ -114,6 +114,9 @@ type Spec struct {
 	// Glance: a DelegateOnly agent may run ephemeral commands itself.
 	Glance       bool
 	DelegateOnly bool
+	// InCopy runs the agent in a throw-away copy of the workspace: it may run things
+	// and change nothing. A change of the original voids the result.
+	InCopy bool
 	// NoWorkbench leaves the workbench's index out of the system prompt; for roles
 	// that cannot write.
 	NoWorkbench bool

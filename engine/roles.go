@@ -64,7 +64,7 @@ type RoleOptions struct {
 	NoRead bool
 	// NoGlance takes the shell from a coordinator.
 	NoGlance bool
-	// CanRun gives a judge a shell.
+	// CanRun gives a judge a shell, in a throw-away copy of the workspace.
 	CanRun bool
 }
 
@@ -161,6 +161,7 @@ func Judge(name string, o RoleOptions) Spec {
 	}
 	if o.CanRun {
 		s.AllowedTools = append(s.AllowedTools, "Bash")
+		s.InCopy = true
 	}
 	return s
 }

@@ -57,10 +57,32 @@ func (rt *Runtime) run(ctx context.Context, spec Spec, prompt string, o RunOptio
 		a.sink = private
 	}
 	a.emit(event.Event{Kind: event.Prompt, Text: prompt})
-	for !a.attempt(ctx) {
+	if err := a.work(ctx); err != nil {
+		return Result{}, err
 	}
 	a.finish()
 	return a.result, rt.keep(a.result)
+}
+
+// work makes attempts until the run is over, in a copy where the spec wants one.
+func (a *activeRun) work(ctx context.Context) error {
+	if !a.spec.InCopy {
+		for !a.attempt(ctx) {
+		}
+		return nil
+	}
+	t, err := a.rt.newThrowaway(ctx)
+	if err != nil {
+		return fmt.Errorf("step %s: %w", a.label, err)
+	}
+	a.agent.Workspace = t.copy
+	for !a.attempt(ctx) {
+	}
+	if err := t.end(); err != nil {
+		a.result.OK = false
+		a.fail(err.Error())
+	}
+	return nil
 }
 
 // newActiveRun checks the order before anything is spent.

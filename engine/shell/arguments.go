@@ -61,7 +61,7 @@ func (p *parsed) arguments(words []word) bool {
 // limited reports whether it matters how many operands there are or which.
 func (p *parsed) limited() bool {
 	r := p.rule
-	return r.max >= 0 || r.like != "" || r.unlike != "" || r.lacks != "" || len(r.subs) > 0 || r.run || p.keep && p.count == 0
+	return r.max >= 0 || r.second != "" || r.like != "" || r.unlike != "" || r.lacks != "" || len(r.subs) > 0 || r.run || p.keep && p.count == 0
 }
 
 // query is command -v: it looks the rest up instead of running it.
@@ -116,6 +116,8 @@ func (p *parsed) operand(words []word) (done, ok bool) {
 		p.ended = true
 	}
 	switch {
+	case r.second != "" && p.count == 2 && (w.text != r.second || !w.exact):
+		return false, j.refuse(w.node, "%s only reads with %s as its second argument", r.name, r.second)
 	case r.like != "" && !strings.HasPrefix(w.text, r.like):
 		return false, j.refuse(w.node, "%s only reads when its arguments begin with %s: this may set something", r.name, r.like)
 	case r.unlike != "" && (strings.HasPrefix(w.text, r.unlike) || !w.exact && w.text == ""):

@@ -78,20 +78,36 @@ func (s *sandbox) run(line string, timeout time.Duration) (left error) {
 	if cmd.Process == nil || ctx.Err() != nil {
 		return nil
 	}
-	return s.groupGone(cmd.Process.Pid)
+	return groupGone(cmd.Process.Pid)
 }
 
 // groupGone waits for helpers of a substitution, which the shell does not wait
 // for, and complains about what stays.
-func (s *sandbox) groupGone(group int) error {
-	for range 100 {
-		if err := syscall.Kill(-group, 0); errors.Is(err, syscall.ESRCH) {
+func groupGone(group int) error {
+	for range 20 {
+		if err := syscall.Kill(-group, 0); errors.Is(err, syscall.ESRCH) || !alive(group) {
 			return nil
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	_ = syscall.Kill(-group, syscall.SIGKILL)
 	return errors.New("a process is left behind")
+}
+
+// alive looks at the process table: what has ended but was not yet collected
+// by the init process still counts for kill.
+func alive(group int) bool {
+	out, err := exec.Command("ps", "-A", "-o", "pgid=", "-o", "stat=").Output()
+	if err != nil {
+		return true
+	}
+	for line := range strings.SplitSeq(string(out), "\n") {
+		f := strings.Fields(line)
+		if len(f) == 2 && f[0] == strconv.Itoa(group) && f[1][0] != 'Z' {
+			return true
+		}
+	}
+	return false
 }
 
 // state is everything about the watched files that a command could change,

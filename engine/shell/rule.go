@@ -19,6 +19,7 @@ type rule struct {
 	free      []string // options that lift max
 	like      string   // what every operand begins with
 	unlike    string   // what no operand begins with
+	second    string   // what the second operand is
 	lacks     string   // what no operand and no value contains
 	sub       bool     // a subcommand must follow
 	stop      bool     // the first operand ends the options

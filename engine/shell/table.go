@@ -185,6 +185,8 @@ func (r *rule) addArgument(key, val string) (err error) {
 		r.like = val
 	case "unlike":
 		r.unlike = val
+	case "second":
+		r.second = val
 	case "lacks":
 		r.lacks = val
 	case "config":

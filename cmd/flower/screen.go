@@ -253,7 +253,7 @@ func (s *screen) closing(ctx context.Context, rt *engine.Runtime, e engine.Endin
 	case !e.OK && e.Aborted != "":
 		return fmt.Errorf("step %s was aborted: %s", e.FailedAt, e.Reason)
 	case !e.OK:
-		return fmt.Errorf("step %s did not pass: %s\nRun the same command again to go on at this step.", e.FailedAt, e.Reason)
+		return fmt.Errorf("step %s did not pass: %s\nRun the same command again to go on at this step", e.FailedAt, e.Reason)
 	}
 	return nil
 }

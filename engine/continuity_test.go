@@ -309,3 +309,30 @@ func TestContinuity_a_value_too_large_to_keep_is_said_and_the_step_runs_again(t 
 		t.Errorf("ran %s", got)
 	}
 }
+
+func TestLineage_Archive_moves_what_belongs_together(t *testing.T) {
+	dir := t.TempDir()
+	l := engine.OpenLineage(dir, "/w")
+	if err := l.Remember("A", "s"); err != nil {
+		t.Fatal(err)
+	}
+	brief := filepath.Join(dir, "brief.md")
+	if err := os.WriteFile(brief, []byte("b"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	to, err := l.Archive(filepath.Join(dir, "archive"), brief, filepath.Join(dir, "none.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"lineage.json", "brief.md"} {
+		if _, err := os.Stat(filepath.Join(to, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if l.Woke() != 0 || len(l.Steps()) != 0 {
+		t.Error("the lineage was not begun anew")
+	}
+	if to, err := l.Archive(filepath.Join(dir, "archive")); to != "" || err != nil {
+		t.Errorf("nothing was moved to %s, %v", to, err)
+	}
+}

@@ -33,6 +33,7 @@ import (
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/human"
 	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/engine/workbench"
@@ -111,6 +112,8 @@ type Spec struct {
 	Env             map[string]string // for the agent's commands
 	// Guards are asked after the built-in ones.
 	Guards []guard.Guard
+	// Tools are offered, beside Config.Tools, where AllowedTools name them.
+	Tools []tool.Tool
 	// Glance: a DelegateOnly agent may run ephemeral commands itself.
 	Glance       bool
 	DelegateOnly bool
@@ -227,6 +230,10 @@ func (rt *Runtime) ManifestPath() string { return rt.manifest.path }
 
 // Project is the id under which this directory's sessions are stored.
 func (rt *Runtime) Project() string { return rt.project }
+
+// Channel is the way to a person of the workflow that is running, or ran last; nil
+// before there is one. A user interface answers and sends mail through it.
+func (rt *Runtime) Channel() *human.Channel { return rt.channel.Load() }
 
 // Workbench is where the agents of this run leave things; nil: nowhere.
 func (rt *Runtime) Workbench() *workbench.Bench { return rt.bench }

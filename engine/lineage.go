@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -61,6 +62,38 @@ func (l *Lineage) Bump() (woke int, err error) {
 		woke = f.Woke
 	})
 	return woke, err
+}
+
+// Archive moves the lineage and other files (those that are there) together into
+// <into>/<YYYYmmdd-HHMMSS>/ and so begins anew. It returns that folder, "" when
+// there was nothing to move.
+func (l *Lineage) Archive(into string, files ...string) (dir string, err error) {
+	var there []string
+	for _, path := range append([]string{l.path}, files...) {
+		if _, err := os.Lstat(path); err == nil {
+			there = append(there, path)
+		}
+	}
+	if len(there) == 0 {
+		return "", nil
+	}
+	stamp := l.now().Format("20060102-150405")
+	dir = filepath.Join(into, stamp)
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(dir); err != nil {
+			break
+		}
+		dir = filepath.Join(into, fmt.Sprintf("%s-%d", stamp, n))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	for _, path := range there {
+		if err := os.Rename(path, filepath.Join(dir, filepath.Base(path))); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
 }
 
 func (l *Lineage) read() []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -155,7 +156,7 @@ func (a *activeRun) turn() harness.Turn {
 		Guards: guard.Chain{Guards: a.guards(), OnError: func(name string, c guard.Call, err error) {
 			a.emit(event.Event{Kind: event.Error, Tool: c.Tool, Subagent: c.Agent, Text: fmt.Sprintf("guard %s: %v", name, err)})
 		}},
-		HostTools: rt.config.Tools,
+		HostTools: slices.Concat(rt.config.Tools, a.spec.Tools),
 		Limits:    limits,
 		OnSession: a.onSession,
 		Interrupt: a.words,

@@ -78,6 +78,10 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	if w.Workbench != nil {
 		child.bench = w.Workbench
 	}
+	if w.Channel != nil {
+		w.Channel.Attach(event.SinkFunc(child.emit))
+		rt.channel.Store(w.Channel)
+	}
 	r := &runner{rt: child, flow: w, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
 	if r.ctx == nil {

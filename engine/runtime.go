@@ -15,6 +15,7 @@ import (
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/failure"
+	"github.com/flowerlua/flower/engine/human"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/internal/atomicfile"
 )
@@ -36,6 +37,7 @@ type base struct {
 	now       func() time.Time
 	random    io.Reader
 
+	channel atomic.Pointer[human.Channel] // of the newest workflow that has one
 	// degraded counts handoffs in a row that the model did not write.
 	degraded atomic.Int32
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Many more: go test ./store -run Crash -crashes 100 -v
-var crashes = flag.Int("crashes", 3, "how often each kind of process is killed")
+var crashes = flag.Int("crashes", 2, "how often each kind of process is killed")
 
 // crashKinds are the moments at which a process is killed.
 var crashKinds = []struct {

@@ -19,7 +19,7 @@ import (
 )
 
 // Many more: go test ./store -run Damage -damages 2000 -v
-var damages = flag.Int("damages", 40, "how many times the files of a store are damaged")
+var damages = flag.Int("damages", 12, "how many times the files of a store are damaged")
 
 // damagedSessions are the sessions of the store that is damaged, with their lengths.
 var damagedSessions = map[string]uint64{"one": 150, "two": 40, "small": 3, "fork": 120}

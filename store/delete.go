@@ -218,34 +218,18 @@ func (e *engine) sweepSome(log uint64) error {
 	defer e.shape.RUnlock()
 	var gone [][]byte
 	var blobs [][32]byte
-	none := false
 	err := e.view(func(txn *badger.Txn) error {
 		keep, err := wasteAbove(txn, log)
-		if errors.Is(err, badger.ErrKeyNotFound) {
-			none = true // somebody else was faster
-			return nil
-		}
 		if err != nil {
 			return err
 		}
-		it := keysOf(txn, logPrefix(tagEntry, log))
-		defer it.Close()
-		it.Seek(entryKey(log, keep+1))
-		for n := 0; it.Valid() && n < sweepBatch; n++ {
-			item := it.Item()
-			gone = append(gone, item.KeyCopy(nil))
-			err := item.Value(func(b []byte) error {
-				gone, blobs = leavings(gone, blobs, log, tail(item.Key()), b)
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			it.Next()
-		}
-		return nil
+		gone, blobs, err = someLeavings(txn, log, keep)
+		return err
 	})
-	if err != nil || none {
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil // somebody else was faster
+	}
+	if err != nil {
 		return err
 	}
 	if len(gone) == 0 {
@@ -255,6 +239,27 @@ func (e *engine) sweepSome(log uint64) error {
 		return err
 	}
 	return e.sweepBlobs(blobs)
+}
+
+// someLeavings are the keys of the first entries of log above keep, and the files
+// that these refer to.
+func someLeavings(txn *badger.Txn, log, keep uint64) (gone [][]byte, blobs [][32]byte, err error) {
+	it := keysOf(txn, logPrefix(tagEntry, log))
+	defer it.Close()
+	it.Seek(entryKey(log, keep+1))
+	for n := 0; it.Valid() && n < sweepBatch; n++ {
+		item := it.Item()
+		gone = append(gone, item.KeyCopy(nil))
+		err := item.Value(func(b []byte) error {
+			gone, blobs = leavings(gone, blobs, log, tail(item.Key()), b)
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		it.Next()
+	}
+	return gone, blobs, nil
 }
 
 func wasteAbove(txn *badger.Txn, log uint64) (uint64, error) {

@@ -98,7 +98,8 @@ func readMarker(dir string) (m marker, err error) {
 	return m, nil
 }
 
-// writeMarker replaces the marker, whole and synced.
+// writeMarker replaces the marker. It is not synced: a power cut may leave the old
+// one or none that makes sense, and either is put right.
 func writeMarker(dir string, m marker) error {
 	m.Check = m.check()
 	b, err := json.Marshal(m)
@@ -110,9 +111,6 @@ func writeMarker(dir string, m marker) error {
 		return err
 	}
 	_, err = f.Write(append(b, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -121,9 +119,8 @@ func writeMarker(dir string, m marker) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return err
 	}
-	return syncPath(dir)
+	return err
 }
 
 func newMarker() marker {

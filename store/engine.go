@@ -52,6 +52,7 @@ type engine struct {
 	lostOnce sync.Once
 	lostKeys []transcript.Key
 	found    findings // of preflight
+	unready  bool     // the marker does not say yet that the database holds the id
 
 	wake chan struct{}   // there is waste
 	life context.Context // ends when the engine is to rest
@@ -241,14 +242,19 @@ func (e *engine) checkID(m marker) error {
 	if now.Ready && len(id) > 0 {
 		return nil
 	}
-	if err := e.commit(nil, pair{[]byte(keyStoreID), []byte(e.id)}); err != nil {
-		return err
+	e.unready = true
+	return e.commit(nil, pair{[]byte(keyStoreID), []byte(e.id)})
+}
+
+// ready lets the marker say that the database holds the id, once it surely does.
+func (e *engine) ready() error {
+	if !e.unready {
+		return nil
 	}
 	if err := e.syncFiles(); err != nil {
 		return err
 	}
-	now.Ready = true
-	return writeMarker(e.dir, now)
+	return writeMarker(e.dir, marker{Store: "flower", Format: format, ID: e.id, Ready: true})
 }
 
 // remark makes the marks anew, from the database.
@@ -366,6 +372,7 @@ func (e *engine) background(ctx context.Context) {
 		defer t.Stop()
 		tick = t.C
 	}
+	_ = e.ready() // if it fails, the next owner does it
 	e.readTables(ctx, e.found.unread)
 	for {
 		select {

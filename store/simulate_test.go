@@ -12,7 +12,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 0, "seed of the random operations; 0 makes one from the time")
-	steps = flag.Int("steps", 2000, "number of random operations")
+	steps = flag.Int("steps", 1200, "number of random operations")
 )
 
 func pickSeed() {

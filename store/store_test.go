@@ -28,6 +28,9 @@ func TestStore_keeps_the_contract(t *testing.T) {
 }
 
 func TestStore_keeps_the_contract_synced_always(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each write waits for the disk")
+	}
 	storetest.Run(t, func(t *testing.T) transcript.Store {
 		return open(t, t.TempDir(), &store.Options{SyncAlways: true})
 	})

@@ -331,8 +331,10 @@ func (w *witness) estimate() int64 {
 func (w *witness) rewrite(sync func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := sync(); err != nil {
-		return err
+	if len(w.marks)+len(w.values) > 0 {
+		if err := sync(); err != nil {
+			return err
+		}
 	}
 	b := append(make([]byte, 0, w.estimate()+64), witnessMagic...)
 	b = appendNote(b, noteBoot, []byte(w.boot))

@@ -66,7 +66,7 @@ var readCases = []testCase{
 	}},
 	{"list_is_ordered_by_key_and_knows_heads", testList},
 	{"list_is_complete_when_it_is_long", func(f *fixture) {
-		const n = 1200
+		const n = 600
 		for i := range n {
 			f.append(transcript.Key{Project: "p", Session: fmt.Sprintf("%04d", i)}, 0, Entry("a", ""))
 		}

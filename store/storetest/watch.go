@@ -37,7 +37,7 @@ var watchCases = []testCase{
 		c, stop := context.WithCancel(ctx)
 		defer stop()
 		changes := f.st.Watch(c, transcript.Key{})
-		const n = 300
+		const n = 60
 		for i := range n {
 			f.append(main1, uint64(i), Entry(fmt.Sprint(i), ""))
 			f.append(main2, uint64(i), Entry(fmt.Sprint(i), ""))

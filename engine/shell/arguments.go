@@ -235,6 +235,10 @@ func (p *parsed) takes(name string, v word) bool {
 		return j.refuse(v.node, "a value of %s with %s in it may run something", name, r.lacks)
 	}
 	if p.keep && (name == "-e" || name == "--expression") {
+		if p.count > 0 {
+			// To some the first argument is a file then, to others the script.
+			return j.refuse(v.node, "%s behind an argument is not clear: put it in front", name)
+		}
 		p.scripts = append(p.scripts, v)
 	}
 	return true

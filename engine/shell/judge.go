@@ -88,21 +88,21 @@ func (j *judge) line() bool {
 		return j.broken(err)
 	}
 	if len(file.Stmts) == 0 {
-		return j.whole("there is no command in it%s", "")
+		return j.whole("there is no command in it")
 	}
 	j.vars = loopVariables(j, file)
 	if !j.stmts(file.Stmts) {
 		return false
 	}
 	if j.reopens && j.rewires {
-		return j.whole("/dev/stdout or /dev/stderr is opened while another redirection moves descriptors: it could write to a file%s", "")
+		return j.whole("/dev/stdout or /dev/stderr is opened while another redirection moves descriptors: it could write to a file")
 	}
 	return true
 }
 
 // whole refuses the line as such.
-func (j *judge) whole(why string, arg any) bool {
-	j.no = refusal{0, len(j.src), 1, 1, why, []any{arg}}
+func (j *judge) whole(why string, args ...any) bool {
+	j.no = refusal{0, len(j.src), 1, 1, why, args}
 	return false
 }
 
@@ -113,10 +113,10 @@ func (j *judge) bounded() bool {
 		return j.whole("it is longer than %d bytes: put it into a script", MaxLen)
 	}
 	if !utf8.ValidString(j.src) || strings.IndexByte(j.src, 0) >= 0 {
-		return j.whole("it is not valid UTF-8 text%s", "")
+		return j.whole("it is not valid UTF-8 text")
 	}
 	if !j.carriageReturns() {
-		return j.whole("it has carriage returns, which belong to the words for the shell: end lines with a newline alone%s", "")
+		return j.whole("it has carriage returns, which belong to the words for the shell: end lines with a newline alone")
 	}
 	depth := 0
 	for i := range len(j.src) {

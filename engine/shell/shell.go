@@ -19,7 +19,7 @@
 //	shell.Ephemeral("git status -s && git log --oneline -5") // true
 //	shell.Ephemeral("git branch topic")                      // false
 //	fmt.Println(shell.Explain("ls; rm -rf x"))
-//	// not ephemeral: `rm` at 1:5: rm removes files; …
+//	// not ephemeral: `rm` at 1:5: rm changes files
 //
 // What is judged is the line alone. A command on the PATH that only borrows a
 // listed name, an alias, or a setting of the user that makes a reader run

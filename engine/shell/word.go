@@ -64,11 +64,11 @@ func (j *judge) addPart(w *word, p syntax.WordPart, quoted bool) {
 		w.add(text)
 		w.exact = w.exact && fixed
 	case *syntax.DblQuoted:
+		if p.Dollar {
+			w.exact = false // it becomes a translation of the text
+		}
 		for _, q := range p.Parts {
 			j.addPart(w, q, true)
-		}
-		if p.Dollar {
-			w.exact = false // a translation of the text
 		}
 	case *syntax.ParamExp:
 		j.addParam(w, p, quoted)

@@ -27,7 +27,7 @@ const (
 	maxImageSide     = 2000     // pixels; larger ones are refused beside many others
 	maxDocumentBytes = 20 << 20 // of a PDF
 	maxDocumentPages = 100
-	maxBody          = 32 << 20 // of a request
+	maxBody          = 32 << 20 // of a request, where Config.MaxBody does not say
 	maxResultText    = 100_000  // characters of a result, which is our own measure
 )
 
@@ -163,7 +163,12 @@ func half(raw []byte) bool {
 func first(raw []byte) bool { return strings.IndexByte("89abAB", raw[3]) >= 0 }
 
 // blank reports whether a JSON string holds nothing but white space.
-func blank(raw json.RawMessage) bool { return strings.TrimSpace(text(raw)) == "" }
+func blank(raw json.RawMessage) bool {
+	if len(raw) > 1 && raw[0] == '"' && raw[1] > ' ' && raw[1] < utf8.RuneSelf && raw[1] != '\\' && raw[1] != '"' {
+		return false // most texts, without decoding them
+	}
+	return strings.TrimSpace(text(raw)) == ""
+}
 
 // holdsMedia reports whether the content of a result has an image or document.
 func holdsMedia(content json.RawMessage) bool {

@@ -35,7 +35,7 @@ func TestGate_content_that_a_provider_would_refuse_is_replaced_by_words(t *testi
 	}{
 		"a small image":          {tool.Content{MediaType: "image/png", Data: png(100, 50)}, ""},
 		"an image too wide":      {tool.Content{MediaType: "image/png", Data: png(2001, 10)}, "2001 × 10 pixels"},
-		"an image too large":     {tool.Content{MediaType: "image/png", Data: append(png(9, 9), noise(5<<20)...)}, "bytes was left out"},
+		"an image too large":     {tool.Content{MediaType: "image/png", Data: append(png(9, 9), noise(4<<20)...)}, "bytes was left out"},
 		"a wrong media type":     {tool.Content{MediaType: "image/jpeg", Data: png(9, 9)}, ""},
 		"something else":         {tool.Content{MediaType: "audio/wav", Data: noise(100)}, "audio/wav were left out"},
 		"a long document":        {tool.Content{MediaType: "application/pdf", Data: []byte("%PDF-1.4\n" + strings.Repeat("<< /Type /Page >>\n", 101))}, "101 pages"},
@@ -68,11 +68,12 @@ func TestGate_content_that_a_provider_would_refuse_is_replaced_by_words(t *testi
 func TestGate_many_large_images_in_an_old_history_are_left_out_once(t *testing.T) {
 	b := newBench(t, nil)
 	lines := []string{`{"uuid":"u0","type":"user","message":{"role":"user","content":"look"}}`}
+	screenshot := imageBlock(1170, 2532)
 	for i := range 21 {
 		parent := fmt.Sprintf("u%d", i)
 		lines = append(lines,
 			fmt.Sprintf(`{"uuid":"a%d","parentUuid":%q,"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Read","input":{}}]}}`, i+1, parent, i),
-			fmt.Sprintf(`{"uuid":"u%d","parentUuid":"a%d","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":[{"type":"text","text":"n%d"},%s]}]}}`, i+1, i+1, i, i, imageBlock(1170, 2532)))
+			fmt.Sprintf(`{"uuid":"u%d","parentUuid":"a%d","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":[{"type":"text","text":"n%d"},%s]}]}}`, i+1, i+1, i, i, screenshot))
 	}
 	b.memory.imported(t, key("old"), lines...)
 	b.resume("old", "And?")
@@ -97,9 +98,10 @@ func imageBlock(w, h int) string {
 
 // F-015
 func TestGate_a_body_that_is_too_large_loses_its_oldest_documents(t *testing.T) {
-	b := newBench(t, &api.Options{Window: 100_000_000})
+	b := newBench(t, nil)
+	b.config.MaxBody = 256 << 10
 	doc := func(i int) string {
-		data, _ := json.Marshal(append([]byte("%PDF-1.4 "), bytes.Repeat([]byte{byte('a' + i)}, 7<<20)...))
+		data, _ := json.Marshal(append([]byte("%PDF-1.4 "), bytes.Repeat([]byte{byte('a' + i)}, 60<<10)...))
 		return fmt.Sprintf(`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":%s}}`, data)
 	}
 	lines := []string{}
@@ -113,7 +115,7 @@ func TestGate_a_body_that_is_too_large_loses_its_oldest_documents(t *testing.T) 
 	b.server.Enqueue(says("Good."))
 	b.mustRun(harness.EndTurn)
 	r := b.last()
-	if len(r.Body) > 32<<20 || len(b.server.Log()) != 1 {
+	if len(r.Body) > 256<<10 || len(b.server.Log()) != 1 {
 		t.Errorf("%d bytes in %d requests", len(r.Body), len(b.server.Log()))
 	}
 	if r.Messages[0].Content[0].Type != "text" || r.Messages[6].Content[0].Type != "document" {
@@ -123,7 +125,8 @@ func TestGate_a_body_that_is_too_large_loses_its_oldest_documents(t *testing.T) 
 
 func TestGate_words_alone_over_the_limit_fail_once(t *testing.T) {
 	b := newBench(t, nil)
-	long, _ := json.Marshal(strings.Repeat("word ", 7<<20))
+	b.config.MaxBody = 256 << 10
+	long, _ := json.Marshal(strings.Repeat("word ", 60<<10))
 	b.memory.imported(t, key("old"), fmt.Sprintf(`{"uuid":"u","type":"user","message":{"role":"user","content":%s}}`, long))
 	b.resume("old", "And?")
 	_, err := b.run()

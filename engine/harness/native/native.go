@@ -50,6 +50,9 @@ type Config struct {
 	// MaxTokens is the largest answer; 0 means 32,000, or the model's own limit
 	// where that is known and lower.
 	MaxTokens int
+	// MaxBody is the largest request in bytes; 0 means 32 MiB. A gateway may take
+	// less. Images and documents are left out, oldest first, to keep below it.
+	MaxBody int
 
 	// Retries is how often one request that brought nothing is sent again before
 	// the turn fails; 0 means 2, negative none. Subagents, whose turn nobody else
@@ -97,6 +100,9 @@ func New(c Config) *Harness {
 	}
 	if c.MaxTokens <= 0 {
 		c.MaxTokens = 32000
+	}
+	if c.MaxBody <= 0 {
+		c.MaxBody = maxBody
 	}
 	if c.Retries == 0 {
 		c.Retries = 2

@@ -114,11 +114,11 @@ func (t *thread) leaveOut(o omission) error {
 // fit builds the request and, where its body is too large, leaves out images and
 // documents, oldest first.
 func (t *thread) fit() (model.Request, error) {
-	req := t.build(t.maxTokens)
-	if weight(req) <= maxBody {
+	req, most := t.build(t.maxTokens), t.run.h.config.MaxBody
+	if weight(req) <= most {
 		return req, nil
 	}
-	cut := t.history.mediaUpTo(weight(req) - maxBody*3/4)
+	cut := t.history.mediaUpTo(weight(req) - most*3/4)
 	if cut > t.history.cut.Media {
 		omit := t.history.cut
 		omit.Media = cut
@@ -127,8 +127,8 @@ func (t *thread) fit() (model.Request, error) {
 		}
 		req = t.build(t.maxTokens)
 	}
-	if n := weight(req); n > maxBody {
-		return req, fmt.Errorf("the conversation has %d bytes, and a request may have %d: it is not sent; hand over to a new session", n, maxBody)
+	if n := weight(req); n > most {
+		return req, fmt.Errorf("the conversation has %d bytes, and a request may have %d: it is not sent; hand over to a new session", n, most)
 	}
 	return req, nil
 }

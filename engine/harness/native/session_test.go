@@ -119,17 +119,21 @@ func piece(id, parent, message, content string) string {
 // F-004
 func TestSession_results_go_back_in_the_order_of_the_calls(t *testing.T) {
 	b := newBench(t, nil)
-	release := make(chan struct{})
-	b.host("slow", true, func(tool.Call) tool.Result { <-release; return tool.TextResult("slow") })
-	b.host("bad", true, func(tool.Call) tool.Result { defer close(release); return tool.ErrorResult("bad") })
+	stored := make(chan struct{})
+	b.turn.Sink = event.SinkFunc(func(e event.Event) {
+		if e.Kind == event.ToolResult && e.Tool == "bad" { // told when it is stored
+			close(stored)
+		}
+	})
+	b.host("slow", true, func(tool.Call) tool.Result { <-stored; return tool.TextResult("slow") })
+	b.host("bad", true, func(tool.Call) tool.Result { return tool.ErrorResult("bad") })
 	b.server.Enqueue(calls("slow", "{}", "bad", "{}", "nothing", "{}"), says("Done."))
 	out := b.mustRun(harness.EndTurn)
 	got := results(b.last())
 	if len(got) != 3 || got[0] != "slow" || got[1] != "bad" || !strings.Contains(got[2], "no tool") {
 		t.Errorf("results: %q", got)
 	}
-	stored := b.memory.entries(key(out.SessionID))
-	if !strings.Contains(string(stored[3].Raw), `"bad"`) {
+	if first := b.memory.entries(key(out.SessionID))[3]; !strings.Contains(string(first.Raw), `"bad"`) {
 		t.Error("the result that was there first is not the first entry")
 	}
 }

@@ -311,14 +311,14 @@ func TestSubagent_guards_hold_on_every_path(t *testing.T) {
 
 // F-075
 func TestSubagent_guard_can_deny_and_rewrite_a_dispatch(t *testing.T) {
-	var dir string
+	var dir atomic.Value
 	b := team(t, once(dispatches(2)), func(r api.Request) api.Turn { return says("Report on " + r.Prompt()) })
 	b.turn.Guards.Guards = []guard.Guard{guardFunc{name: "changes", before: func(_ context.Context, c guard.Call) (guard.Decision, error) {
 		var in map[string]string
 		if c.Tool != "Agent" || json.Unmarshal(c.Input, &in) != nil {
 			return guard.Decision{}, nil
 		}
-		dir = c.Dir
+		dir.Store(c.Dir)
 		switch in["prompt"] {
 		case "TASK 0":
 			return guard.Decision{Action: guard.Deny, Reason: "not that"}, nil
@@ -331,8 +331,8 @@ func TestSubagent_guard_can_deny_and_rewrite_a_dispatch(t *testing.T) {
 	}}}
 	b.mustRun(harness.EndTurn)
 	got := results(b.last())
-	if got[0] != "not that" || !strings.HasPrefix(got[1], "Report on CHANGED") || dir != b.dir {
-		t.Errorf("results: %q, dir %q", got, dir)
+	if got[0] != "not that" || !strings.HasPrefix(got[1], "Report on CHANGED") || dir.Load() != b.dir {
+		t.Errorf("results: %q, dir %q", got, dir.Load())
 	}
 	if len(b.subs()) != 1 {
 		t.Errorf("%d subagents", len(b.subs()))

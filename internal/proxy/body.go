@@ -15,9 +15,10 @@ func describe(body []byte) Request {
 		Thinking  struct {
 			Budget int `json:"budget_tokens"`
 		} `json:"thinking"`
+		Tools []json.RawMessage `json:"tools"`
 	}
 	_ = json.Unmarshal(body, &in)
-	return Request{Model: in.Model, MaxTokens: in.MaxTokens, Thinking: in.Thinking.Budget, Bytes: len(body)}
+	return Request{Model: in.Model, MaxTokens: in.MaxTokens, Thinking: in.Thinking.Budget, Tools: len(in.Tools), Bytes: len(body)}
 }
 
 // withMaxTokens is the body with another max_tokens and every other byte as it

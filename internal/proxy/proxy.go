@@ -44,8 +44,9 @@ type Options struct {
 	// request's goroutine, so several at a time. A Refusal as error is answered
 	// as such, any other error as a 400. nil lets everything through.
 	Before func(ctx context.Context, r *Request) error
-	// Done is told of every exchange that Before let through, when it has ended; on
-	// the request's goroutine. nil tells nobody.
+	// Done is told of every exchange that Before let through, once: as soon as the
+	// answer is whole and before its end is passed on, or when it has failed. It is
+	// called on the request's goroutine. nil tells nobody.
 	Done func(x Exchange)
 	// Transport does the requests; nil means one of the server's own, which honours
 	// the usual proxy variables of the environment.
@@ -58,6 +59,7 @@ type Request struct {
 	Model     string
 	MaxTokens int // may be lowered by Before; what is sent has the new number
 	Thinking  int // tokens of MaxTokens set aside for thinking
+	Tools     int // tools offered
 	Bytes     int // of the body
 	// Held is the caller's own: what Before puts in comes back with the Exchange.
 	Held any

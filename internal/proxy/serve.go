@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -54,7 +55,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/v1/messages" && r.Method == http.MethodPost:
 		s.answer(w, r)
 	default:
-		s.pass(w, r, http.MaxBytesReader(w, r.Body, maxBody), nil)
+		s.pass(w, r, http.MaxBytesReader(w, r.Body, maxBody), new(Exchange), func() {})
 	}
 }
 
@@ -90,20 +91,18 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if x.MaxTokens < asked {
 		body = withMaxTokens(body, x.MaxTokens)
 	}
-	defer func() {
+	report := sync.OnceFunc(func() {
 		if s.o.Done != nil {
 			s.o.Done(x)
 		}
-	}()
-	s.pass(w, r, bytes.NewReader(body), &x)
+	})
+	defer report()
+	s.pass(w, r, bytes.NewReader(body), &x, report)
 }
 
-// pass sends a request to the provider and its answer back; x is filled with what
-// the answer tells, and may be nil.
-func (s *Server) pass(w http.ResponseWriter, r *http.Request, body io.Reader, x *Exchange) {
-	if x == nil {
-		x = new(Exchange)
-	}
+// pass sends a request to the provider and its answer back. x is filled with what
+// the answer tells, and whole called when that is complete.
+func (s *Server) pass(w http.ResponseWriter, r *http.Request, body io.Reader, x *Exchange, whole func()) {
 	out, err := s.outward(r, body)
 	if err != nil {
 		x.Err = err
@@ -131,7 +130,12 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, body io.Reader, x 
 	}
 	w.WriteHeader(answer.StatusCode)
 	along := newListener(answer)
-	x.Err = flow(w, answer.Body, along)
+	x.Err = flow(w, answer.Body, func(p []byte) {
+		if along.hear(p); along.seen.Stopped {
+			along.end(x)
+			whole()
+		}
+	})
 	along.end(x)
 	if x.Err != nil {
 		panic(http.ErrAbortHandler) // the program sees a broken answer as we do
@@ -164,13 +168,13 @@ func (s *Server) outward(r *http.Request, body io.Reader) (*http.Request, error)
 }
 
 // flow copies the answer piece by piece, each sent on the moment it is there.
-func flow(w http.ResponseWriter, from io.Reader, along *listener) error {
+func flow(w http.ResponseWriter, from io.Reader, hear func([]byte)) error {
 	out := http.NewResponseController(w)
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			along.hear(buf[:n])
+			hear(buf[:n])
 			if _, err := w.Write(buf[:n]); err != nil {
 				return err
 			}

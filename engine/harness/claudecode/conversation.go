@@ -1,0 +1,235 @@
+package claudecode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/harness"
+)
+
+// conversation is the life of one process: its frames are taken on the goroutine
+// of Run, its requests answered on others.
+type conversation struct {
+	*run
+	prompt  string
+	program *program
+	link    *link
+	frames  chan frame
+
+	result  *frame // the last one
+	words   *string
+	stopped error // ctx's or our own failure
+	texts   []string
+	last    []string // prose of the last message
+	lastID  string
+	tally   tally
+}
+
+// ending is how a turn ended without an error.
+type ending struct {
+	stop        harness.Stop
+	detail      string
+	words       string
+	text, last  string
+	main, sub   harness.Account // turns, calls and dispatches alone
+	interrupted bool
+}
+
+// How long the program has to end a turn that it is told to stop.
+const stopGrace = 5 * time.Second
+
+// hold starts the program, gives it the prompt and works until it is gone.
+func (c *conversation) hold(ctx context.Context) (ending, error) {
+	args, err := c.args()
+	if err != nil {
+		return ending{}, fmt.Errorf("agent %s: %w", c.turn.Agent.Name, err)
+	}
+	env, err := c.environment()
+	if err != nil {
+		return ending{}, err
+	}
+	if c.program, err = launch(start{path: c.path, args: args, env: env, dir: c.dir, mark: c.mark}); err != nil {
+		return ending{}, err
+	}
+	c.link = newLink(ctx, c.program.send, c.serve)
+	c.frames = make(chan frame, maxPending)
+	read := make(chan error, 1)
+	go func() { read <- c.read() }()
+	c.converse(ctx)
+	c.finish()
+	readErr := <-read
+	c.link.close()
+	return c.end(ctx, readErr)
+}
+
+// read takes the program's output until its end: transcripts and requests at once,
+// in their order, the rest on the goroutine of Run.
+func (c *conversation) read() error {
+	defer c.program.last()
+	defer close(c.frames)
+	defer c.link.fail(errClosed)
+	for in := newFrames(c.program.out); ; {
+		f, err := in.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the output of claude code could not be read: %w", err)
+		case f.Type == "transcript_mirror":
+			if err := c.journal.mirror(f); err != nil {
+				c.fail(err)
+			}
+		case f.Type == "result" && f.Subtype == "error_during_execution" && f.NumTurns == 0:
+			// No conversation was found, for one: no answer will come any more.
+			c.link.fail(errClosed)
+			c.frames <- f
+		case !c.link.take(f):
+			c.frames <- f
+		}
+	}
+}
+
+// converse goes on until the result of the turn is there, the program is gone, or
+// something stops it and it had its time to end.
+func (c *conversation) converse(ctx context.Context) {
+	ready := c.link.ask(c.initialize())
+	started := c.journal.started
+	if c.turn.Session.Resume != "" {
+		started = nil
+	}
+	words, done, failed := c.turn.Interrupt, ctx.Done(), c.failed
+	var late <-chan time.Time
+	stop := func(why error) {
+		c.stopped = why
+		if ready != nil {
+			late = time.After(0) // it has not begun
+			return
+		}
+		c.link.ask(map[string]any{"subtype": "interrupt"})
+		late = time.After(stopGrace)
+	}
+	for c.result == nil {
+		select {
+		case f, ok := <-c.frames:
+			if !ok {
+				return
+			}
+			c.take(f)
+		case answer, ok := <-ready:
+			ready = nil
+			if ok && answer.Subtype == "success" {
+				c.say.emit(event.Event{Kind: event.Prompt, Text: c.prompt})
+				c.send()
+			}
+		case <-started:
+			started = nil
+			c.known()
+		case w, ok := <-words:
+			if words = nil; ok && late == nil {
+				c.words = &w
+				stop(nil)
+			}
+		case <-done:
+			done = nil
+			stop(context.Cause(ctx))
+		case <-failed:
+			failed = nil
+			stop(c.failure)
+		case <-late:
+			return
+		}
+	}
+	select {
+	case <-started:
+		c.known()
+	default:
+	}
+}
+
+// send gives the program the prompt.
+func (c *conversation) send() {
+	c.link.write(map[string]any{"type": "user", "session_id": "", "uuid": c.h.config.NewID(), "parent_tool_use_id": nil,
+		"message": map[string]any{"role": "user", "content": c.prompt}})
+}
+
+// finish ends the program and takes what it still says.
+func (c *conversation) finish() {
+	patience := closeGrace
+	if c.result == nil {
+		patience = 0
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		c.program.close(patience)
+	}()
+	for f := range c.frames {
+		c.take(f)
+	}
+	<-gone
+}
+
+// end is what the turn came to.
+func (c *conversation) end(ctx context.Context, readErr error) (ending, error) {
+	e := ending{text: strings.Join(c.texts, "\n\n"), last: strings.Join(c.last, "\n\n"), main: c.tally.main, sub: c.tally.sub}
+	select {
+	case <-c.failed:
+		return e, c.failure
+	default:
+	}
+	switch {
+	case ctx.Err() != nil:
+		return e, context.Cause(ctx)
+	case c.words != nil:
+		e.stop, e.detail, e.words = harness.Interrupted, "a person interrupted the turn", *c.words
+		return e, nil
+	case c.result == nil:
+		return e, errors.Join(c.died(), readErr)
+	}
+	var err error
+	e.stop, e.detail, err = c.judge(*c.result)
+	return e, err
+}
+
+// died is why the program ended without a result.
+func (c *conversation) died() error {
+	if err := c.program.end(); err != nil {
+		return fmt.Errorf("%w (versions of this harness: tried on %s)", err, Tried)
+	}
+	return errors.New("claude code ended without a result")
+}
+
+// judge makes a stop or an error of the program's result. is_error decides, not
+// the subtype; a request that was refused here decides before both.
+func (c *conversation) judge(f frame) (harness.Stop, string, error) {
+	if stop, detail := c.ledger.refused(); stop != "" {
+		return stop, detail, nil
+	}
+	text := f.Result
+	if text == "" {
+		text = strings.Join(f.Errors, "; ")
+	}
+	switch {
+	case f.Subtype == "error_max_turns":
+		return harness.MaxTurns, fmt.Sprintf("%d turns are the limit", c.turn.Limits.Turns), nil
+	case f.StopReason == "refusal":
+		return harness.Refusal, "the model declined to answer", nil
+	case c.tally.errorWord == "max_output_tokens":
+		return harness.MaxTokens, "the answer reached its limit of tokens again and again", nil
+	case f.StopReason == "model_context_window_exceeded":
+		return harness.WindowExceeded, "the answer did not fit into the model's window any more", nil
+	case !f.IsError && len(c.texts) == 0 && c.tally.main.ToolCalls == 0:
+		return harness.Empty, "the model answered with neither text nor a call", nil
+	case !f.IsError:
+		return harness.EndTurn, "", nil
+	}
+	if err := c.ledger.failure(); err != nil {
+		return "", "", fmt.Errorf("claude code: %w", err)
+	}
+	return "", "", fmt.Errorf("claude code: %s", text)
+}

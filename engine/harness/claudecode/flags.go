@@ -1,0 +1,221 @@
+package claudecode
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowerlua/flower/engine/harness"
+)
+
+// efforts are the levels that the program knows.
+var efforts = []string{"low", "medium", "high", "xhigh", "max"}
+
+// modes are the permission modes.
+var modes = []harness.PermissionMode{"", harness.Default, harness.AcceptEdits, harness.Plan, harness.BypassPermissions}
+
+// args are the program's arguments. What is long goes over the pipe instead.
+func (r *run) args() ([]string, error) {
+	a, c := r.turn.Agent, r.h.config
+	var tools []string
+	for _, name := range r.offered {
+		if name = r.names.theirs(name); !strings.HasPrefix(name, "mcp__") {
+			tools = append(tools, name)
+		}
+	}
+	args := []string{"--output-format", "stream-json", "--verbose", "--input-format", "stream-json",
+		"--session-mirror", "--permission-prompt-tool", "stdio", "--strict-mcp-config",
+		"--setting-sources=" + strings.Join(c.SettingSources, ","),
+		"--model", r.model, "--tools=" + strings.Join(tools, ",")}
+	if r.turn.Session.Resume == "" {
+		args = append(args, "--session-id="+r.session)
+	} else {
+		args = append(args, "--resume="+r.session)
+	}
+	if !slices.Contains(modes, a.PermissionMode) {
+		return nil, fmt.Errorf("permission_mode is %q; it is one of default, acceptEdits, plan, bypassPermissions", a.PermissionMode)
+	}
+	// What may run is decided by our hook; plan alone changes what the program says.
+	if a.PermissionMode == harness.Plan {
+		args = append(args, "--permission-mode", "plan")
+	} else {
+		args = append(args, "--permission-mode", "default")
+	}
+	if r.turn.Limits.Turns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(r.turn.Limits.Turns))
+	}
+	for _, dir := range a.AddDirs {
+		args = append(args, "--add-dir="+dir)
+	}
+	for _, dir := range c.Plugins {
+		args = append(args, "--plugin-dir="+dir)
+	}
+	if servers := r.servers.config(); len(servers) > 0 {
+		raw, err := json.Marshal(map[string]any{"mcpServers": servers})
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--mcp-config="+string(raw))
+	}
+	return r.effort(args)
+}
+
+// effort adds how hard the agent thinks.
+func (r *run) effort(args []string) ([]string, error) {
+	level := r.turn.Agent.Effort
+	if level == "" {
+		level = r.h.config.Effort
+	}
+	tokens, err := strconv.Atoi(level)
+	switch {
+	case level == "":
+	case level == "none":
+		args = append(args, "--thinking", "disabled")
+	case slices.Contains(efforts, level):
+		args = append(args, "--effort", level)
+	case err == nil && tokens > 0:
+		args = append(args, "--max-thinking-tokens", level)
+	default:
+		return nil, fmt.Errorf("effort is %q; it is one of %s, none, or a number of tokens", level, strings.Join(efforts, ", "))
+	}
+	return args, nil
+}
+
+// initialize is the first request, with what is too long for an argument.
+func (r *run) initialize() map[string]any {
+	body := map[string]any{"subtype": "initialize", "hooks": r.hooks(), "forwardSubagentText": true}
+	a := r.turn.Agent
+	var system []string
+	for _, part := range []string{a.Instructions, r.index} {
+		if strings.TrimSpace(part) != "" {
+			system = append(system, part)
+		}
+	}
+	if len(system) > 0 {
+		body["appendSystemPrompt"] = strings.Join(system, "\n\n")
+	}
+	agents := map[string]any{}
+	for name, w := range a.Workers {
+		agents[name] = r.definition(w)
+	}
+	if len(agents) > 0 {
+		body["agents"] = agents
+	}
+	return body
+}
+
+// definition is a worker as the program takes it.
+func (r *run) definition(w harness.Worker) map[string]any {
+	tools := []string{}
+	for _, name := range toolsOf(w) {
+		if !slices.Contains(r.turn.Agent.DisallowedTools, name) && name != agentTool {
+			tools = append(tools, r.names.theirs(name))
+		}
+	}
+	prompt := w.Prompt
+	if strings.TrimSpace(prompt) == "" {
+		prompt = "Do the task you are given."
+	}
+	return map[string]any{"description": w.Description, "prompt": prompt, "tools": tools,
+		"model": r.h.workerModel(r.turn.Agent, w)}
+}
+
+// jobVariable carries the mark that finds what the program has started.
+const jobVariable = "FLOWER_JOB"
+
+// keyEnds are the ends of names that look like a provider's key.
+var keyEnds = []string{"_API_KEY", "_APIKEY", "_AUTH_TOKEN", "_BEARER_TOKEN", "_BEARER_TOKEN_BEDROCK", "_OAUTH_TOKEN"}
+
+// reserved names are the program's own settings, the engine's, or secrets by the
+// embedder's word: nobody else sets them and nothing inherits them.
+func (h *Harness) reserved(name string) bool {
+	return strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "CLAUDE_") || name == "CLAUDECODE" || name == jobVariable ||
+		slices.Contains(h.config.SecretEnv, name)
+}
+
+// likeKey names are not inherited; a spec that wants one names it in its env.
+func likeKey(name string) bool {
+	return slices.ContainsFunc(keyEnds, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// environ is our environment without secrets, and with more.
+func (h *Harness) environ(more map[string]string) []string {
+	env := map[string]string{}
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); !h.reserved(name) && !likeKey(name) {
+			env[name] = value
+		}
+	}
+	maps.Copy(env, more)
+	out := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, name+"="+env[name])
+	}
+	return out
+}
+
+// environment is that of the program: a home of the run's own, the proxy in place
+// of the provider, nothing that phones home.
+func (r *run) environment() ([]string, error) {
+	env := map[string]string{}
+	for name, value := range r.turn.Agent.Env {
+		if !r.h.reserved(name) {
+			env[name] = value
+		}
+	}
+	shell, err := r.shellFile()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(env, map[string]string{
+		"HOME": filepath.Join(r.temp, "home"), "CLAUDE_CONFIG_DIR": r.config, "CLAUDE_ENV_FILE": shell,
+		"ANTHROPIC_BASE_URL": r.proxy.URL(), "ANTHROPIC_API_KEY": r.proxy.Token(),
+		"CLAUDE_CODE_ENTRYPOINT": "sdk-go", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1",
+		"DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1",
+		"CLAUDE_CODE_MAX_RETRIES":                 strconv.Itoa(max(r.h.config.Retries, 0)),
+		"CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
+		"NO_PROXY": withLoopback(os.Getenv("NO_PROXY")), "no_proxy": withLoopback(os.Getenv("no_proxy")),
+		jobVariable: os.Getenv(jobVariable) + r.mark,
+	})
+	if slices.Contains(r.offered, "TodoWrite") {
+		env["CLAUDE_CODE_ENABLE_TASKS"] = "0" // the other tools for lists take its place
+	}
+	if !slices.Contains(r.offered, "Skill") {
+		env["CLAUDE_CODE_DISABLE_BUNDLED_SKILLS"] = "1"
+	}
+	return r.h.environ(env), nil
+}
+
+func withLoopback(list string) string {
+	if list == "" {
+		return "127.0.0.1"
+	}
+	return list + ",127.0.0.1"
+}
+
+// hidden are the variables of the program that its commands do not get.
+var hidden = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "CLAUDE_ENV_FILE", "CLAUDE_CODE_ENTRYPOINT",
+	"CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"}
+
+// shellFile writes what the program runs before each command: commands have the
+// home of their user, and no token.
+func (r *run) shellFile() (string, error) {
+	home := r.h.config.Home
+	if own, set := r.turn.Agent.Env["HOME"]; set {
+		home = own
+	}
+	if home == "" {
+		home = os.Getenv("HOME")
+	}
+	text := "unset " + strings.Join(hidden, " ") + "\n"
+	if home != "" {
+		text += "export HOME='" + strings.ReplaceAll(home, "'", `'\''`) + "'\n"
+	}
+	path := filepath.Join(r.temp, "commands.sh")
+	return path, writeFile(path, []byte(text))
+}

@@ -1,0 +1,148 @@
+package claudecode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/engine/transcript"
+)
+
+// told is what the notes of a transcript say.
+type told struct {
+	view  json.RawMessage
+	index *string // in the system prompt
+	news  *string // the workbench block told last
+	begun []begun
+	lost  map[string]bool // calls the agent has been told of
+}
+
+// readNotes collects the notes of a transcript, the newest last.
+func readNotes(all []transcript.Entry) told {
+	t := told{lost: map[string]bool{}}
+	for _, e := range all {
+		if e.Subtype != transcript.PrefixSubtype {
+			continue
+		}
+		var n note
+		if lenient(e.Raw, &n) != nil {
+			continue
+		}
+		if n.View != nil {
+			t.view = n.View
+		}
+		if n.Claude != nil {
+			t.index, t.news = n.Claude, n.Claude
+		}
+		if n.News != nil {
+			t.news = n.News
+		}
+		if n.Begun != nil {
+			t.begun = append(t.begun, *n.Begun)
+		}
+		for _, id := range n.Told {
+			t.lost[id] = true
+		}
+	}
+	return t
+}
+
+// Texts in front of a prompt.
+const (
+	newsIndex = "The workbench has changed since this session began. It now holds:"
+	newsLost  = "The process ended before the record of some of your calls was complete, so they are missing above. They may or may not have taken effect: look at the present state before you repeat them.\n"
+)
+
+// news is what a resumed session must be told: calls that were let run and of
+// which nothing is recorded, and a changed workbench.
+func (r *run) news(before told, live []transcript.Entry) ([]string, error) {
+	var out []string
+	known := map[string]bool{}
+	for _, e := range live {
+		for _, id := range slices.Concat(e.ToolUses, e.ToolResults) {
+			known[id] = true
+		}
+	}
+	text, add := newsLost, note{}
+	for _, c := range before.begun {
+		if known[c.ID] || before.lost[c.ID] || r.turn.Session.At != "" {
+			continue
+		}
+		add.Told = append(add.Told, c.ID)
+		text += fmt.Sprintf("- %s %s\n", c.Name, cutText(string(c.Input), 500))
+	}
+	if len(add.Told) > 0 {
+		out = append(out, strings.TrimSpace(text))
+	}
+	r.index = r.turn.Agent.Index
+	switch {
+	case before.index == nil: // a session of another harness
+		add.Claude = &r.index
+	case *before.news != r.turn.Agent.Index:
+		now := r.turn.Agent.Index
+		add.News, r.index = &now, *before.index
+		if now != "" {
+			out = append(out, newsIndex+"\n\n"+now)
+		}
+	default:
+		r.index = *before.index
+	}
+	if add.Told == nil && add.Claude == nil && add.News == nil {
+		return out, nil
+	}
+	return out, r.journal.add(add)
+}
+
+// askAgain runs a question to a person that outlived its process and stores the
+// answer as the call's result.
+func (r *run) askAgain(ctx context.Context, c transcript.Call, live []transcript.Entry) (transcript.Entry, error) {
+	result := tool.ErrorResult("Nobody can be asked any more: decide yourself, and write the assumption down.")
+	if t := r.names.host[c.Name]; t != nil {
+		result = t.Run(ctx, tool.Call{ID: c.ID, Input: c.Input})
+	}
+	if ctx.Err() != nil {
+		return transcript.Entry{}, context.Cause(ctx)
+	}
+	raw, err := json.Marshal(map[string]any{
+		"parentUuid": transcript.Tail(live), "isSidechain": false, "userType": "external", "cwd": r.dir, "sessionId": r.session,
+		"type": "user", "uuid": r.h.config.NewID(), "timestamp": r.h.config.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+		"message": map[string]any{"role": "user", "content": []any{map[string]any{
+			"type": "tool_result", "tool_use_id": c.ID, "content": result.Text(), "is_error": result.IsError}}},
+	})
+	if err != nil {
+		return transcript.Entry{}, err
+	}
+	e, err := transcript.Parse(raw)
+	if err != nil {
+		return e, err
+	}
+	r.journal.mu.Lock()
+	defer r.journal.mu.Unlock()
+	return e, r.journal.append("", []transcript.Entry{e})
+}
+
+func cutText(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n]) + "…"
+}
+
+// hash36 is the program's short hash of a long path.
+func hash36(s string) string {
+	var h int32
+	for _, c := range utf16.Encode([]rune(s)) {
+		h = h<<5 - h + int32(c)
+	}
+	n := int64(h)
+	if n < 0 {
+		n = -n
+	}
+	return strconv.FormatInt(n, 36)
+}

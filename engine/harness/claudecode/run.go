@@ -1,0 +1,248 @@
+package claudecode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/model"
+	"github.com/flowerlua/flower/internal/proxy"
+)
+
+// run is one turn of the harness: one process of the program.
+type run struct {
+	h       *Harness
+	turn    harness.Turn
+	path    string // of the program
+	model   string
+	patient context.Context
+
+	session string
+	index   string // the workbench block of the system prompt
+	dir     string // the workspace without links, as the program sees it
+	temp    string // of this turn
+	config  string // the program's folder, in temp
+	mark    string
+
+	names    names
+	offered  []string
+	policy   policy
+	servers  *servers
+	agents   agents
+	rewrites rewrites
+	say      *speaker
+	ledger   *ledger
+	journal  *journal
+	proxy    *proxy.Server
+	upstream func() error // ends what stands in for the provider
+
+	failing sync.Once
+	failed  chan struct{} // closed when something of ours failed
+	failure error         // to be read when failed is closed
+}
+
+// marks counts the turns of this process.
+var marks atomic.Int64
+
+// newRun checks the order before anything is stored or spent.
+func (h *Harness) newRun(ctx context.Context, t harness.Turn, path string) (*run, error) {
+	dir, err := filepath.Abs(t.Agent.Workspace)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: the workspace cannot be used: %w", t.Agent.Name, err)
+	}
+	r := &run{h: h, turn: t, path: path, dir: dir, model: h.resolve(t.Agent.Model), names: newNames(t.HostTools),
+		offered: offered(t.Agent), policy: policy{t.Agent, h.config.Ephemeral}, failed: make(chan struct{}),
+		say:  &speaker{sink: t.Sink, run: t.Run, step: t.Step},
+		mark: fmt.Sprintf("cc%d-%d;", os.Getpid(), marks.Add(1))}
+	r.servers = newServers(r.names, r.offered)
+	r.ledger = newLedger(t.Limits, func(name string) *model.Price { return h.info(ctx, name).Price })
+	r.ledger.toolless = len(r.offered) == 0
+	return r, nil
+}
+
+// fail ends the turn with an error of ours; the first one counts.
+func (r *run) fail(err error) {
+	r.failing.Do(func() {
+		r.failure = err
+		close(r.failed)
+	})
+}
+
+// run works from the opening of the session to the outcome.
+func (r *run) run(ctx context.Context) (harness.Outcome, error) {
+	var done func()
+	r.patient, done = patient(ctx)
+	defer done()
+	end, err := r.work(ctx)
+	out := r.outcome(end, err)
+	r.sayEnd(out, err)
+	return out, err
+}
+
+// work prepares folder, session and proxy around the program's life.
+func (r *run) work(ctx context.Context) (e ending, err error) {
+	if r.temp, err = os.MkdirTemp(r.h.config.TempDir, "flower-claude-"); err != nil {
+		return e, fmt.Errorf("no folder for claude code: %w", err)
+	}
+	r.config = filepath.Join(r.temp, "config")
+	defer func() { err = errors.Join(err, os.RemoveAll(r.temp)) }()
+	if err := os.MkdirAll(filepath.Join(r.temp, "home"), 0o700); err != nil {
+		return e, fmt.Errorf("no folder for claude code: %w", err)
+	}
+	news, err := r.open(ctx)
+	if err != nil {
+		return e, err
+	}
+	r.say.open(r.session)
+	if err := r.connect(); err != nil {
+		return e, err
+	}
+	defer func() { err = errors.Join(err, r.disconnect()) }()
+	if r.turn.Session.Resume != "" {
+		r.known()
+	}
+	c := &conversation{run: r, prompt: withNews(news, r.turn.Prompt)}
+	e, err = c.hold(ctx)
+	return e, errors.Join(err, r.journal.close())
+}
+
+// known tells the session's id to whoever wants to know.
+func (r *run) known() {
+	if r.turn.OnSession != nil {
+		r.turn.OnSession(r.session)
+	}
+}
+
+// withNews puts what must be said in front of a prompt. The program takes a text
+// that begins with a slash for a command of its own, so none ever does.
+func withNews(news []string, prompt string) string {
+	if strings.HasPrefix(strings.TrimSpace(prompt), "/") && len(news) == 0 {
+		news = []string{"The message:"}
+	}
+	return strings.Join(append(news, prompt), "\n\n")
+}
+
+// connect starts the proxy, and in front of it what answers in the provider's
+// place.
+func (r *run) connect() error {
+	o := proxy.Options{Upstream: r.h.config.BaseURL, Key: r.h.config.Key, Token: r.h.config.Token,
+		Before: r.ledger.before, Done: r.ledger.done}
+	r.upstream = func() error { return nil }
+	if r.h.config.Model != nil {
+		url, end, err := serveModel(r.h.config.Model, r.names, r.meta)
+		if err != nil {
+			return err
+		}
+		o.Upstream, o.Key, o.Token, r.upstream = url, "rehearsal", "", end
+	}
+	p, err := proxy.Start(o)
+	if err != nil {
+		return errors.Join(err, r.upstream())
+	}
+	r.proxy = p
+	return nil
+}
+
+func (r *run) disconnect() error { return errors.Join(r.proxy.Close(), r.upstream()) }
+
+// meta is who asks, for a model that wants to know.
+func (r *run) meta(agent string) model.Meta {
+	m := model.Meta{Step: r.turn.Step, Role: r.turn.Agent.Name, Session: r.session, Agent: agent}
+	if agent != "" {
+		m.Role = r.agents.role(agent)
+	}
+	return m
+}
+
+// agents are the subagents of the turn.
+type agents struct {
+	mu     sync.Mutex
+	roles  map[string]string // id → worker
+	byCall map[string]string // Agent call → id
+}
+
+func (a *agents) add(id, call, role string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.roles == nil {
+		a.roles, a.byCall = map[string]string{}, map[string]string{}
+	}
+	a.roles[id], a.byCall[call] = role, id
+}
+
+func (a *agents) role(id string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.roles[id]
+}
+
+// of is the subagent that an Agent call dispatched; the call's id while the
+// program has not named it.
+func (a *agents) of(call string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if id := a.byCall[call]; id != "" || call == "" {
+		return id
+	}
+	return call
+}
+
+// rewrites are results that guards have replaced, until the program shows what it
+// made of them.
+type rewrites struct {
+	mu   sync.Mutex
+	list map[string]rewrite // by call
+}
+
+type rewrite struct{ tool, text string }
+
+func (w *rewrites) expect(call, tool, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.list == nil {
+		w.list = map[string]rewrite{}
+	}
+	w.list[call] = rewrite{tool, text}
+}
+
+// take is what was expected of a call's result.
+func (w *rewrites) take(call string) (rewrite, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x, ok := w.list[call]
+	delete(w.list, call)
+	return x, ok
+}
+
+// speaker sends the events of a turn, one at a time whoever speaks.
+type speaker struct {
+	mu                 sync.Mutex
+	sink               event.Sink
+	run, step, session string
+}
+
+func (s *speaker) open(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session = session
+}
+
+func (s *speaker) emit(e event.Event) {
+	if s.sink == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.Run, e.Step, e.Session = s.run, s.step, s.session
+	s.sink.Emit(e)
+}

@@ -268,3 +268,29 @@ func TestCalls_a_guard_that_changes_the_written_file_does_not_make_it_stale(t *t
 		t.Errorf("the change was not shown: %q", got)
 	}
 }
+
+func TestCalls_ids_that_come_again_or_are_none_are_replaced(t *testing.T) {
+	b := newBench(t, nil)
+	call := func(id, command string) api.Block {
+		return api.Raw(fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"Bash","input":{"command":%q}}`, id, command))
+	}
+	turn := func(blocks ...api.Block) api.Turn { return api.Turn{Blocks: blocks, StopReason: "tool_use"} }
+	b.server.Enqueue(
+		turn(call("call_0", "echo one"), call("call_0", "echo two"), call("functions.Bash:1", "echo three")),
+		turn(call("call_0", "echo four")), says("1"),
+		turn(call("call_0", "echo five")), says("2"))
+	out := b.mustRun(harness.EndTurn)
+	b.resume(out.SessionID, "Go on.")
+	b.mustRun(harness.EndTurn) // the server refuses ids that come twice
+	for i, want := range []string{"one two three", "four", "", "five"} {
+		if want == "" {
+			continue
+		}
+		got := strings.Join(results(api.Request{Messages: b.last().Messages[2*i+2 : 2*i+3]}), " ")
+		for _, word := range strings.Fields(want) {
+			if !strings.Contains(got, word) {
+				t.Errorf("results of answer %d: %q, want %q in it", i, got, word)
+			}
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,6 +116,7 @@ func (t *thread) note(s string) error {
 // record stores an answer, before anything it asks for is done, and returns its
 // calls.
 func (t *thread) record(r model.Reply) ([]call, error) {
+	r.Content = t.nameCalls(r.Content)
 	entries, err := t.journal.write(replyDraft(r))
 	if err != nil {
 		return nil, err
@@ -147,6 +150,30 @@ func (t *thread) record(r model.Reply) ([]call, error) {
 		t.last = strings.Join(prose, "\n\n")
 	}
 	return calls, nil
+}
+
+// callID is what providers take as the id of a call.
+var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// nameCalls gives calls another id where theirs is none or was used before in this
+// transcript: results are found by it, and a provider refuses it twice.
+func (t *thread) nameCalls(content []json.RawMessage) []json.RawMessage {
+	out := slices.Clone(content)
+	for i, raw := range out {
+		if text(member(raw, "type")) != "tool_use" {
+			continue
+		}
+		id := text(member(raw, "id"))
+		if t.callIDs[id] || !callID.MatchString(id) {
+			id = "toolu_" + strings.ReplaceAll(t.run.h.config.NewID(), "-", "")
+			out[i] = withMember(raw, "id", quote(id))
+		}
+		if t.callIDs == nil {
+			t.callIDs = map[string]bool{}
+		}
+		t.callIDs[id] = true
+	}
+	return out
 }
 
 // said reports whether a reply has words for a reader.

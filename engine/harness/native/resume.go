@@ -36,7 +36,12 @@ func (t *thread) reopen(ctx context.Context, o opening, fresh prefix) error {
 	if err != nil {
 		return err
 	}
-	t.answers = countAnswers(live)
+	t.answers, t.callIDs = countAnswers(live), map[string]bool{}
+	for _, e := range live {
+		for _, id := range e.ToolUses {
+			t.callIDs[id] = true
+		}
+	}
 	old := readPrefix(all)
 	if o.at != "" {
 		old.index = old.prefix.Index // a later one may have been told on a branch that is left

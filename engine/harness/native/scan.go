@@ -119,6 +119,23 @@ func member(raw []byte, name string) json.RawMessage {
 	return found
 }
 
+// withMember is an object with another value for a member, which comes first where
+// there was none; the other values keep their bytes and their place.
+func withMember(raw []byte, name string, value json.RawMessage) json.RawMessage {
+	o := new(object)
+	if member(raw, name) == nil {
+		o.raw(name, value)
+	}
+	members(raw, func(n string, v json.RawMessage) bool {
+		if n == name {
+			v = value
+		}
+		o.raw(text(json.RawMessage(`"`+n+`"`)), v)
+		return true
+	})
+	return o.bytes()
+}
+
 // elements are the elements of a list; ok is false when raw is none.
 func elements(raw []byte) (list []json.RawMessage, ok bool) {
 	s := scanner{text: raw}

@@ -45,6 +45,8 @@ type thread struct {
 	// cacheStarts: the next request begins a new prefix, so a miss is no surprise.
 	cacheStarts bool
 
+	callIDs map[string]bool // of all calls in the transcript
+
 	pending   []draft // a new session's prefix, stored with its prompt
 	news      string  // a workbench block to put in front of the prompt
 	questions []call  // to a person, asked by an earlier process and still open

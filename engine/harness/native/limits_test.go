@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/harness/native"
 	"github.com/flowerlua/flower/engine/tool"
 	api "github.com/flowerlua/flower/internal/messagesapi"
 )
@@ -162,5 +163,26 @@ func TestLimits_event_payloads_can_be_written_as_json(t *testing.T) {
 	}
 	if got := b.of(event.Task); len(got) != 1 || got[0].Tool != "TodoWrite" {
 		t.Errorf("the list was not shown: %+v", got)
+	}
+}
+
+func TestLimits_prices_and_windows_are_known_by_alias_and_by_default(t *testing.T) {
+	b := newBench(t, &api.Options{Models: []api.Model{{ID: "claude-sonnet-5-5", Window: 77}}})
+	b.config.Aliases = map[string]string{"opus": "claude-opus-5-5"}
+	h := native.New(b.config)
+	for name, known := range map[string]bool{"": true, "opus": true, "claude-haiku-4-5": true, "nobody-knows": false} {
+		if got := h.Prices(t.Context(), name); got != known {
+			t.Errorf("Prices(%q) = %v", name, got)
+		}
+		if got := h.Window(t.Context(), name); got > 0 != known {
+			t.Errorf("Window(%q) = %d", name, got)
+		}
+	}
+	none := native.New(native.Config{})
+	if none.Prices(t.Context(), "") || none.Window(t.Context(), "") != 0 || none.Name() != "native" {
+		t.Error("a harness without a model knows something")
+	}
+	if _, err := none.Run(t.Context(), b.turn); err == nil {
+		t.Error("a harness without a model runs")
 	}
 }

@@ -128,7 +128,10 @@ func New(c Config) *Harness {
 	return &Harness{config: c}
 }
 
-var _ harness.Harness = (*Harness)(nil)
+var (
+	_ harness.Harness  = (*Harness)(nil)
+	_ harness.Windower = (*Harness)(nil)
+)
 
 // Name is "native".
 func (h *Harness) Name() string { return "native" }
@@ -141,6 +144,19 @@ func (h *Harness) Prices(ctx context.Context, name string) bool {
 	}
 	info, err := h.config.Model.Info(ctx, h.resolve(name))
 	return err == nil && info.Price != nil
+}
+
+// Window is the context of the named model, an alias or empty for the default one,
+// in tokens; 0 where it is not known.
+func (h *Harness) Window(ctx context.Context, name string) int64 {
+	if h.config.Model == nil {
+		return 0
+	}
+	info, err := h.config.Model.Info(ctx, h.resolve(name))
+	if err != nil {
+		return 0
+	}
+	return info.Window
 }
 
 // Run runs one turn; see harness.Harness.

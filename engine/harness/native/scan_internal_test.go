@@ -90,8 +90,8 @@ func FuzzMend(f *testing.F) {
 func TestScan_with_member_replaces_one_value_and_keeps_the_rest(t *testing.T) {
 	cases := map[string]string{
 		`{"a":1,"id":"x","b":[1, 2]}`: `{"a":1,"id":"y","b":[1, 2]}`,
-		`{"a": 1}`:                     `{"id":"y","a":1}`,
-		`{}`:                           `{"id":"y"}`,
+		`{"a": 1}`:                    `{"id":"y","a":1}`,
+		`{}`:                          `{"id":"y"}`,
 	}
 	for in, want := range cases {
 		if got := string(withMember([]byte(in), "id", json.RawMessage(`"y"`))); got != want {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,7 +24,7 @@ type blobs struct {
 	sweep sync.RWMutex
 
 	mu    sync.Mutex
-	dirty map[string]bool // files and folders that are not synced
+	dirty map[string]bool // folders that are not synced
 }
 
 func newBlobs(dir string) *blobs { return &blobs{dir: dir, dirty: map[string]bool{}} }
@@ -48,7 +49,10 @@ func (b *blobs) put(data []byte) (hash [32]byte, err error) {
 	if err != nil {
 		return hash, unavailable("store a large entry (%v)", err)
 	}
-	_, err = f.Write(data)
+	if _, err = f.Write(data); err == nil {
+		// Now, since the next owner would not know that it is not synced.
+		err = f.Sync()
+	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -61,7 +65,7 @@ func (b *blobs) put(data []byte) (hash [32]byte, err error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.dirty[path], b.dirty[folder], b.dirty[b.dir] = true, true, true
+	b.dirty[folder], b.dirty[b.dir] = true, true
 	return hash, nil
 }
 
@@ -81,14 +85,7 @@ func (b *blobs) get(hash [32]byte, size uint64) ([]byte, error) {
 }
 
 func (b *blobs) remove(hash [32]byte) error {
-	path := b.path(hash)
-	b.mu.Lock()
-	delete(b.dirty, path)
-	b.mu.Unlock()
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return ignoreMissing(os.Remove(b.path(hash)))
 }
 
 // all lists the hashes of the files, and removes what a process that died has left
@@ -118,12 +115,10 @@ func (b *blobs) sync() error {
 	b.dirty = map[string]bool{}
 	b.mu.Unlock()
 	for path := range dirty {
-		if err := syncPath(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := ignoreMissing(syncPath(path)); err != nil {
 			b.mu.Lock()
-			for p := range dirty {
-				b.dirty[p] = true
-			}
-			b.mu.Unlock()
+			defer b.mu.Unlock()
+			maps.Copy(b.dirty, dirty)
 			return err
 		}
 	}

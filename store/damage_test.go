@@ -312,3 +312,21 @@ func flipIn(t *testing.T, dir, ext string, text []byte) {
 	}
 	t.Fatalf("no %s file holds the text", ext)
 }
+
+func TestDamage_in_the_middle_of_a_log_costs_what_it_hits(t *testing.T) {
+	dir := t.TempDir()
+	makeDamageable(t, dir, false)
+	// The index entry of a uuid, which is written with the entry in one transaction.
+	flipIn(t, dir, ".mem", append(make([]byte, 1), "one-75"...))
+	st := open(t, dir, nil)
+	for session, want := range damagedSessions {
+		err := examineSession(st, session, want)
+		hit := session == "one" || session == "fork"
+		if hit != errors.Is(err, transcript.ErrDamaged) || hit && !strings.Contains(err.Error(), "entry 75 of") {
+			t.Errorf("session %s: %v", session, err)
+		}
+	}
+	if kept, _ := filepath.Glob(filepath.Join(dir, "damaged", "*.mem")); len(kept) != 1 {
+		t.Errorf("laid aside: %v", kept)
+	}
+}

@@ -153,6 +153,20 @@ func takeLock(dir string) (*os.File, error) {
 	return nil, unavailable("store %s cannot be locked (%v): choose a folder on a local disk", dir, err)
 }
 
+// checkUnused makes sure that nobody has the database open. Its own lock is one on
+// its folder; it is free when ours is, unless somebody has removed our file.
+func checkUnused(db string) error {
+	f, err := os.Open(db)
+	if err != nil {
+		return unavailable("store (%v)", err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return unavailable("database %s is open in another process, though the store is not locked (%v): end that process", db, err)
+	}
+	return nil
+}
+
 // freeSpace is what this user may still write below dir, in bytes.
 func freeSpace(dir string) (int64, error) {
 	var st syscall.Statfs_t

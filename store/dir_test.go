@@ -196,6 +196,20 @@ func TestWrites_are_refused_when_space_is_short_and_nothing_is_lost(t *testing.T
 	}
 }
 
+func TestOpen_does_not_touch_a_database_in_use_whose_lock_was_removed(t *testing.T) {
+	dir := t.TempDir()
+	st := open(t, dir, nil)
+	appendOne(t, st, key("a"), 0)
+	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
+		t.Fatal(err)
+	}
+	openFails(t, dir, transcript.ErrUnavailable, "end that process")
+	appendOne(t, st, key("a"), 1)
+	if n := len(loadAll(t, st, key("a"))); n != 2 {
+		t.Errorf("%d entries", n)
+	}
+}
+
 func TestOpen_says_who_owns_a_store_that_does_not_answer(t *testing.T) {
 	dir := t.TempDir()
 	c := spawn(t, "hold", "-", dir)

@@ -97,6 +97,7 @@ func openEngine(dir string, o Options) (*engine, error) {
 		dir: dir, o: o, blobs: newBlobs(filepath.Join(dir, dirBlobs)), hub: newHub(),
 		seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), trouble: &trouble{},
 	}
+	e.commits.Store(1) // what an earlier owner has not synced
 	var found recall
 	if e.witness, found, err = openWitness(filepath.Join(dir, fileWitness), e.o.boot()); err != nil {
 		return nil, unavailable("store %s (%v)", dir, err)
@@ -130,6 +131,9 @@ func (e *engine) openDB(m marker) error {
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return unavailable("store %s (%v)", e.dir, err)
+	}
+	if err := checkUnused(dir); err != nil {
+		return err
 	}
 	var err error
 	if e.found, err = preflight(dir, filepath.Join(e.dir, dirDamaged)); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
@@ -158,13 +157,14 @@ func (e *engine) collect(ctx context.Context, ratio float64) (files int, err err
 // was moved out of it is on disk; an open iterator keeps it.
 func (e *engine) collectOne(ratio float64) (done bool, err error) {
 	dir := filepath.Join(e.dir, dirDB)
-	if !worthCollecting(filepath.Join(dir, "DISCARD"), ratio) {
-		return false, nil
-	}
-	// The collector stops at the first record that it cannot read, and deletes
-	// the file all the same.
-	if err := checkValueLogs(dir); err != nil {
+	worth, err := worthCollecting(dir, ratio)
+	if err != nil || len(worth) == 0 {
 		return false, err
+	}
+	for _, path := range worth {
+		if err := checkValueLog(path); err != nil {
+			return false, err
+		}
 	}
 	err = safely(func() error {
 		return e.view(func(txn *badger.Txn) error {
@@ -173,7 +173,7 @@ func (e *engine) collectOne(ratio float64) (done bool, err error) {
 			if err := e.db.RunValueLogGC(ratio); err != nil {
 				return err
 			}
-			return e.db.Sync()
+			return e.syncFiles()
 		})
 	})
 	switch {
@@ -185,49 +185,41 @@ func (e *engine) collectOne(ratio float64) (done bool, err error) {
 	return true, nil
 }
 
-// worthCollecting looks into the statistics that Badger keeps: pairs of a file's
-// number and the waste in it.
-func worthCollecting(path string, ratio float64) bool {
-	b, err := os.ReadFile(path)
+// worthCollecting lists the value logs with that much waste, or soon, from the
+// statistics that Badger keeps: pairs of a file's number and the waste in it.
+func worthCollecting(dir string, ratio float64) (paths []string, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, "DISCARD"))
 	if err != nil {
-		return false
+		return nil, ignoreMissing(err)
 	}
-	for ; len(b) >= 16; b = b[16:] {
-		file, waste := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
-		if file == 0 {
-			return false
-		}
-		info, err := os.Stat(filepath.Join(filepath.Dir(path), fmt.Sprintf("%06d.vlog", file)))
-		if err == nil && float64(waste) >= ratio*float64(info.Size()) {
-			return true
-		}
-	}
-	return false
-}
-
-// checkValueLogs reads all value log files but the newest, which is being written.
-func checkValueLogs(dir string) error {
-	names, err := listNames(dir)
-	if err != nil {
-		return err
-	}
-	var logs []string
-	for _, n := range names {
-		if strings.HasSuffix(n, ".vlog") {
-			logs = append(logs, n)
-		}
-	}
-	for _, n := range logs[:max(0, len(logs)-1)] {
-		scan, err := scanLog(filepath.Join(dir, n))
-		if errors.Is(err, os.ErrNotExist) {
+	worth := false
+	for ; len(b) >= 16 && binary.BigEndian.Uint64(b) != 0; b = b[16:] {
+		path := filepath.Join(dir, fmt.Sprintf("%06d.vlog", binary.BigEndian.Uint64(b)))
+		info, err := os.Stat(path)
+		if err != nil {
 			continue
 		}
-		if err != nil {
-			return err
+		share := float64(binary.BigEndian.Uint64(b[8:])) / float64(info.Size())
+		if share >= 0.8*ratio {
+			paths = append(paths, path)
 		}
-		if scan.torn() {
-			return fmt.Errorf("value log %s is damaged from byte %d on and cannot be collected: %w", n, scan.end, transcript.ErrDamaged)
-		}
+		worth = worth || share >= ratio
+	}
+	if !worth {
+		return nil, nil
+	}
+	return paths, nil
+}
+
+// checkValueLog reads a value log. Badger's collector stops at the first record that
+// it cannot read, and deletes the file all the same.
+func checkValueLog(path string) error {
+	scan, err := scanLog(path)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	if scan.torn() {
+		return fmt.Errorf("value log %s is damaged from byte %d on and cannot be collected: %w", filepath.Base(path), scan.end, transcript.ErrDamaged)
 	}
 	return nil
 }

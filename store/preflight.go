@@ -232,6 +232,10 @@ func retireValueLog(dir string, names []string) error {
 		if err := os.Truncate(path, max(end, logHeader)); err != nil {
 			return err
 		}
+		// Nobody will sync it later.
+		if err := syncPath(path); err != nil {
+			return err
+		}
 	}
 	id, err := strconv.ParseUint(strings.TrimSuffix(newest, ".vlog"), 10, 32)
 	if err != nil {

@@ -16,7 +16,9 @@ type parsed struct {
 
 	ended   bool // no options from here on
 	needed  bool // one of rule.need was there
+	lone    bool // one of rule.alone was there
 	freed   bool // one of rule.free was there
+	options int  // how many there were
 	count   int  // operands
 	many    bool // and perhaps more of them
 	pending []byte
@@ -245,7 +247,9 @@ func (p *parsed) takes(name string, v word) bool {
 }
 
 func (p *parsed) seen(name string) {
+	p.options++
 	p.needed = p.needed || slices.Contains(p.rule.need, name)
+	p.lone = p.lone || slices.Contains(p.rule.alone, name)
 	p.freed = p.freed || slices.Contains(p.rule.free, name)
 }
 
@@ -262,7 +266,7 @@ func (p *parsed) complete() bool {
 	switch {
 	case r.sub && !p.needed:
 		return j.refuse(p.at, "%s alone is not known to only read", r.name)
-	case len(r.need) > 0 && !p.needed:
+	case len(r.need) > 0 && !p.needed && !(p.lone && p.options == 1):
 		return j.refuse(p.at, "%s only reads with %s", r.name, anyOf(r.need))
 	case p.count < r.min:
 		return j.refuse(p.at, "%s needs more arguments", r.name)

@@ -59,7 +59,7 @@ func newLineGenerator(t testing.TB, seed uint64, have func(command string) bool,
 }
 
 var (
-	someOperands = strings.Fields(`a.txt b.txt new.out sub sub/c.txt data.tsv a.gz a.tar 1 5 HEAD main topic v1 HEAD~1 a.txt b.txt
+	someOperands = strings.Fields(`a.txt b.txt new.out sub sub/c.txt data.tsv a.gz a.xz a.bz2 a.tar 1 5 HEAD main topic v1 HEAD~1 a.txt b.txt
 		- -- . "$f" $f ./*.txt *.txt * sub/* {a.txt,new.out} ~ "$(pwd)" $(echo -o) $((1-2)) script.sed x.sh -o -i -w -d -delete --output=new.out`)
 	alienOptions = strings.Fields(`-o -onew.out -i -i.bak -w -d -D -x -O -C -R -f -e -k -n -s -r -l -L -Z -W -S --output=new.out --output
 		--in-place --in-pl --out=new.out -delete -fls -fprint --compile --set --ext-diff --textconv --lost-found -p -u --`)

@@ -54,7 +54,7 @@ func newSandbox(tb testing.TB) *sandbox {
 		}
 	}
 	// What is not installed leaves its part out; the rest is still worth running.
-	_ = s.run(`tar cf a.tar a.txt b.txt; gzip -c a.txt >a.gz
+	_ = s.run(`tar cf a.tar a.txt b.txt; gzip -c a.txt >a.gz; xz -c a.txt >a.xz; bzip2 -c a.txt >a.bz2; zstd -qc a.txt >a.zst
 		git init -q -b main && git config user.name x && git config user.email x@example.org && git add -A && git commit -qm one &&
 		echo more >>b.txt && git commit -qam two && git tag v1 && git branch topic && git notes add -m note && echo dirty >>a.txt && git stash -q && echo wip >>b.txt`, time.Minute)
 	return s

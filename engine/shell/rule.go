@@ -15,6 +15,7 @@ type rule struct {
 	never     string   // why it is refused whatever follows
 	anyOption bool     // no option and no operand of it can change anything
 	need      []string // one of these options must be there (or a subcommand)
+	alone     []string // or one of these, as the only option
 	min, max  int      // operands; max < 0 is any number
 	free      []string // options that lift max
 	like      string   // what every operand begins with

@@ -177,6 +177,8 @@ func (r *rule) addArgument(key, val string) (err error) {
 		r.skip, err = strconv.Atoi(val)
 	case "need":
 		r.need = list
+	case "alone":
+		r.alone = list
 	case "free":
 		r.free = list
 	case "query":
@@ -239,13 +241,15 @@ func (t *table) addOptions(r *rule, text string) error {
 		case !strings.HasPrefix(o, "-"):
 			return fmt.Errorf("%s is no option", o)
 		default:
-			r.addOption(o)
+			if err := r.addOption(o); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (r *rule) addOption(o string) {
+func (r *rule) addOption(o string) error {
 	a := flag
 	switch {
 	case strings.HasSuffix(o, ":"):
@@ -258,9 +262,13 @@ func (r *rule) addOption(o string) {
 			r.long = map[string]arity{}
 		}
 		r.long[strings.TrimPrefix(strings.TrimPrefix(o, "-"), "-")] = a
-		return
+		return nil
+	}
+	if a != flag && len(o) != 2 {
+		return fmt.Errorf("%s: a value belongs to one letter", o)
 	}
 	for i := 1; i < len(o); i++ {
 		r.short[o[i]&127] = a
 	}
+	return nil
 }

@@ -20,7 +20,6 @@ type call struct {
 	id    string
 	name  string
 	input json.RawMessage
-	index int // which call of the answer
 }
 
 // result is what became of a call.

@@ -140,7 +140,7 @@ func (t *thread) record(r model.Reply) ([]call, error) {
 			}
 		case "redacted_thinking":
 		case "tool_use":
-			calls = append(calls, call{id: text(member(raw, "id")), name: text(member(raw, "name")), input: member(raw, "input"), index: len(calls)})
+			calls = append(calls, call{id: text(member(raw, "id")), name: text(member(raw, "name")), input: member(raw, "input")})
 		default:
 			t.say(event.Event{Kind: event.Unknown, Text: kind, Payload: map[string]any{"block": json.RawMessage(raw)}})
 		}

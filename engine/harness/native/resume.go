@@ -151,7 +151,7 @@ func (t *thread) look(live []transcript.Entry, open []transcript.Call, before js
 	}
 	for _, c := range open {
 		p.Pending = append(p.Pending, c.ID)
-		t.questions = append(t.questions, call{id: c.ID, name: c.Name, input: c.Input, index: len(t.questions)})
+		t.questions = append(t.questions, call{id: c.ID, name: c.Name, input: c.Input})
 	}
 	if warm {
 		d := transcript.Decisions{}

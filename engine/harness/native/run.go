@@ -74,13 +74,13 @@ func (r *run) run(ctx context.Context) (harness.Outcome, error) {
 	var done func()
 	r.patient, done = patient(ctx)
 	defer done()
-	work, stop := r.words.watch(ctx, r.turn.Interrupt)
-	defer stop()
 	t, err := r.open(ctx)
 	if err != nil {
-		return r.outcome(t, ending{}, err), err
+		return r.outcome(nil, ending{}, err), err
 	}
 	defer t.close()
+	work, stop := r.words.watch(ctx, r.turn.Interrupt)
+	defer stop()
 	end, err := t.work(work, r.turn.Prompt)
 	stop() // from here on words stay in the channel, for the next turn
 	if words, came := r.words.taken(); came && ctx.Err() == nil {

@@ -1,6 +1,8 @@
 package luabind
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -18,7 +20,12 @@ type chunk struct {
 	tables map[int][]*ast.TableExpr // by the line of the call they are the argument of
 }
 
-func compile(name, source string) (*chunk, error) {
+func compile(name, source string) (c *chunk, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the parser's and the compiler's own faults
+			c, err = nil, &Error{File: name, Code: CodeSyntax, Message: fmt.Sprintf("cannot be compiled: %v", p)}
+		}
+	}()
 	source = strings.TrimPrefix(source, "\ufeff")
 	if strings.HasPrefix(source, "#") { // #!/usr/bin/env flower
 		source = "--" + source
@@ -27,38 +34,32 @@ func compile(name, source string) (*chunk, error) {
 	if err != nil {
 		return nil, fromParser(err, name, source)
 	}
-	proto, err := lua.Compile(tree, name)
-	if err != nil {
-		return nil, &Error{File: name, Code: CodeSyntax, Message: err.Error(), cause: err}
+	c = &chunk{name: name, tables: map[int][]*ast.TableExpr{}}
+	w := &rewriter{c: c}
+	w.walk(reflect.ValueOf(tree))
+	if w.err != nil {
+		return nil, w.err
 	}
-	c := &chunk{name: name, proto: proto, tables: map[int][]*ast.TableExpr{}}
-	c.collect(reflect.ValueOf(tree))
+	if c.proto, err = lua.Compile(tree, name); err != nil {
+		return nil, fromCompiler(err, name)
+	}
 	return c, nil
 }
 
-// collect walks the tree, whatever nodes it has, and notes every call with one
-// table as its argument.
-func (c *chunk) collect(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Slice:
-		for i := range v.Len() {
-			c.collect(v.Index(i))
-		}
-	case reflect.Interface, reflect.Pointer:
-		if v.IsNil() {
-			return
-		}
-		if call, ok := v.Interface().(*ast.FuncCallExpr); ok {
-			c.note(call)
-		}
-		c.collect(v.Elem())
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				c.collect(v.Field(i))
-			}
-		}
+// tooLong is the error for a source that is data rather than a script.
+func tooLong(name string, n int64) error {
+	return fmt.Errorf("%s has %d bytes; a script may have %d: put data into files of its own", name, n, maxSource)
+}
+
+// fromCompiler makes an *Error of what the compiler said, which names the line in
+// words of its own.
+func fromCompiler(err error, name string) error {
+	e := &Error{File: name, Code: CodeSyntax, Message: err.Error(), cause: err}
+	var c *lua.CompileError
+	if errors.As(err, &c) {
+		e.Line, e.Message = c.Line, c.Message
 	}
+	return e
 }
 
 func (c *chunk) note(call *ast.FuncCallExpr) {

@@ -140,20 +140,16 @@ func (s *state) emitFunction(emit func(event.Event)) lua.LValue {
 	return s.L.NewFunction(func(L *lua.LState) int {
 		t, ok := L.Get(1).(*lua.LTable)
 		if !ok {
-			s.misuse(L, "an event is a table {kind, text, payload}")
+			s.misuse(L, "an event is a table {kind, text, payload}, not a %s", s.describe(L.Get(1)))
 		}
 		var found []Mistake
 		r := s.reader(L, t, "", &found)
 		e := event.Event{Kind: event.Kind(r.text("kind")), Text: r.text("text"), Step: r.text("step")}
-		payload, err := s.fromValue(r.get("payload"))
-		if err != nil {
-			r.wrong("payload", "%v", err)
-		}
+		e.Payload = r.data("payload")
 		r.finish()
 		if len(found) > 0 {
 			s.raise(L, CodeMisuse, newMistakes(found))
 		}
-		e.Payload, _ = payload.(map[string]any)
 		if e.Kind == "" {
 			e.Kind = event.Task
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -27,7 +28,13 @@ func (s *state) jsonTable() *lua.LTable {
 		return pushResult(L, s.toLua(value), nil)
 	}))
 	t.RawSetString("array", s.L.NewFunction(func(L *lua.LState) int {
-		list := L.OptTable(1, L.NewTable())
+		list := L.OptTable(1, nil)
+		if list == nil {
+			list = L.CreateTable(0, 0)
+		}
+		if list.Metatable != lua.LNil && list.Metatable != lua.LValue(s.arrayMeta) {
+			s.misuse(L, "flower.json.array: this table has a metatable already")
+		}
 		L.SetMetatable(list, s.arrayMeta)
 		L.Push(list)
 		return 1
@@ -96,6 +103,9 @@ func jsonNumbers(v any) (any, error) {
 }
 
 func decodeJSON(text string) (any, error) {
+	if err := checkJSON(text); err != nil {
+		return nil, err
+	}
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	var value any
 	if err := dec.Decode(&value); err != nil {
@@ -105,4 +115,38 @@ func decodeJSON(text string) (any, error) {
 		return nil, errors.New("there is more behind the JSON value")
 	}
 	return value, nil
+}
+
+// checkJSON refuses a text that would become more tables than a script may have.
+// It counts what begins a value and how deep they are, and leaves it to the
+// decoder what is right.
+func checkJSON(text string) error {
+	if len(text) > maxJSON {
+		return fmt.Errorf("the text has %d bytes; at most %d are decoded", len(text), maxJSON)
+	}
+	values, depth := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '[', '{':
+			values++
+			depth++
+		case ']', '}':
+			depth--
+		case ',':
+			values++
+		}
+		if depth > maxDepth {
+			return fmt.Errorf("is nested more than %d deep", maxDepth)
+		}
+		if values > maxNodes {
+			return fmt.Errorf("holds more than %d values", maxNodes)
+		}
+	}
+	return nil
 }

@@ -17,8 +17,6 @@ package luabind
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/flowerlua/flower/engine"
@@ -27,16 +25,23 @@ import (
 // Options say what a script may do. The zero value is a sandboxed script with the
 // default limits.
 type Options struct {
-	// Modules are made available to require and as flower's neighbours.
+	// Modules are Go functions that scripts get by require.
 	Modules []Module
 	// Fresh and From start the script's workflows, see engine.WorkflowOptions.
 	Fresh bool
 	From  string
+	// Values are plain data that the script finds in flower.options.
+	Values map[string]any
 	// Trust adds Lua's io and the whole of os to the sandbox.
 	Trust bool
 	// ComputeLimit is how long Lua may compute between two calls into the engine;
 	// 0 means 60 seconds. Waiting for commands and agents does not count.
 	ComputeLimit time.Duration
+	// MemoryLimit is how much memory, in bytes, may be added while Lua computes
+	// between two calls into the engine; 0 means 512 MiB, negative: not watched. It
+	// is a net, not a measure: the heap of the whole process is looked at, now and
+	// then.
+	MemoryLimit int64
 	// CommandLimit is flower.sh's time-out where the script names none; 0 means
 	// two minutes.
 	CommandLimit time.Duration
@@ -57,10 +62,6 @@ type Module struct {
 	Functions map[string]any
 }
 
-// maxSource caps the size of a script, in bytes: a larger one is data, which
-// belongs in a file that the script reads.
-const maxSource = 1 << 20
-
 // Program is a compiled script. It is immutable and safe for concurrent use.
 type Program struct {
 	options Options
@@ -71,21 +72,11 @@ type Program struct {
 // LoadFile compiles the script at path; nil options are the defaults. Errors of
 // syntax are *Error.
 func LoadFile(path string, o *Options) (*Program, error) {
-	info, err := os.Stat(path)
+	source, err := readScript(path)
 	if err != nil {
-		return nil, fmt.Errorf("script %s: %w", path, cause(err))
+		return nil, err
 	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("script %s is a folder", path)
-	}
-	if info.Size() > maxSource {
-		return nil, fmt.Errorf("script %s has %d bytes; a script may have %d", path, info.Size(), maxSource)
-	}
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("script %s: %w", path, cause(err))
-	}
-	p, err := Load(path, string(source), o)
+	p, err := Load(path, source, o)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +90,9 @@ func Load(name, source string, o *Options) (*Program, error) {
 	p := &Program{}
 	if o != nil {
 		p.options = *o
+	}
+	if len(source) > maxSource {
+		return nil, tooLong("script "+name, int64(len(source)))
 	}
 	if err := p.options.check(); err != nil {
 		return nil, err

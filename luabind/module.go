@@ -1,10 +1,15 @@
 package luabind
 
 import (
+	"bytes"
 	"context"
+	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -12,27 +17,51 @@ import (
 var (
 	contextType = reflect.TypeFor[context.Context]()
 	errorType   = reflect.TypeFor[error]()
+	textType    = reflect.TypeFor[encoding.TextUnmarshaler]()
+	jsonType    = reflect.TypeFor[json.Unmarshaler]()
 )
 
 // check reports a module that scripts could not use.
 func (m Module) check() error {
-	if !moduleName.MatchString(m.Name) || m.Name == "flower" {
-		return fmt.Errorf("luabind: %q is not a name for a module", m.Name)
+	if !moduleName.MatchString(m.Name) {
+		return fmt.Errorf("luabind: %q is not a name for a module; it is words joined by dots", m.Name)
+	}
+	if isOurs(m.Name) {
+		return fmt.Errorf("luabind: the module %q would take a name of flower's own", m.Name)
 	}
 	for name, fn := range m.Functions {
 		t := reflect.TypeOf(fn)
-		if t == nil || t.Kind() != reflect.Func || t.IsVariadic() {
+		if t == nil || t.Kind() != reflect.Func || t.IsVariadic() || reflect.ValueOf(fn).IsNil() {
 			return fmt.Errorf("luabind: %s.%s is a %v; it must be a function with fixed arguments", m.Name, name, t)
 		}
 		if outputs := t.NumOut(); outputs > 2 || outputs == 2 && t.Out(1) != errorType {
 			return fmt.Errorf("luabind: %s.%s must return at most a value and an error", m.Name, name)
 		}
+		for i := range t.NumIn() {
+			if in := t.In(i); !(i == 0 && in == contextType) && !fillable(in) {
+				return fmt.Errorf("luabind: argument %d of %s.%s is a %v, which a script cannot give", i+1, m.Name, name, in)
+			}
+		}
 	}
 	return nil
 }
 
+// isOurs: no file and no Go module can take the name.
+func isOurs(name string) bool { return name == "flower" || strings.HasPrefix(name, "flower.") }
+
+// fillable: a script has values for it.
+func fillable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+		return false
+	case reflect.Interface:
+		return t.NumMethod() == 0
+	}
+	return true
+}
+
 func (s *state) moduleTable(m Module) *lua.LTable {
-	t := s.L.NewTable()
+	t := s.L.CreateTable(0, len(m.Functions))
 	for name, fn := range m.Functions {
 		t.RawSetString(name, s.L.NewFunction(s.goFunction(m.Name+"."+name, reflect.ValueOf(fn))))
 	}
@@ -77,11 +106,11 @@ func (s *state) goFunction(name string, fn reflect.Value) lua.LGFunction {
 		if err != nil {
 			s.raise(L, CodeEngine, err)
 		}
-		return s.pushOutputs(L, out)
+		return s.pushOutputs(L, name, out)
 	}
 }
 
-func (s *state) pushOutputs(L *lua.LState, out []reflect.Value) int {
+func (s *state) pushOutputs(L *lua.LState, name string, out []reflect.Value) int {
 	if n := len(out); n > 0 && out[n-1].Type() == errorType {
 		if err, ok := out[n-1].Interface().(error); ok && err != nil {
 			return pushResult(L, lua.LNil, err)
@@ -92,37 +121,135 @@ func (s *state) pushOutputs(L *lua.LState, out []reflect.Value) int {
 		L.Push(lua.LTrue)
 		return 1
 	}
-	L.Push(s.toLua(out[0].Interface()))
+	value, err := s.output(out[0])
+	if err != nil {
+		s.raise(L, CodeEngine, fmt.Errorf("%s returned what a script cannot be given: %w", name, err))
+	}
+	L.Push(value)
 	return 1
+}
+
+func (s *state) output(v reflect.Value) (lua.LValue, error) {
+	switch v.Kind() {
+	case reflect.String:
+		return lua.LString(v.String()), nil
+	case reflect.Bool:
+		return lua.LBool(v.Bool()), nil
+	case reflect.Float32, reflect.Float64:
+		return lua.LNumber(v.Float()), nil
+	}
+	return s.goValue(v.Interface())
 }
 
 // argument makes a Go value of a Lua one, by way of JSON where it is a table.
 func (s *state) argument(v lua.LValue, t reflect.Type) (reflect.Value, error) {
-	plain, err := s.fromValue(v)
-	if err != nil {
-		return reflect.Value{}, err
-	}
 	target := reflect.New(t)
-	if plain == nil {
+	if v == lua.LNil {
 		if k := t.Kind(); k != reflect.Pointer && k != reflect.Map && k != reflect.Slice && k != reflect.Interface {
 			return reflect.Value{}, fmt.Errorf("must be a %s, is missing", luaName(t))
 		}
 		return target.Elem(), nil
 	}
-	if plain, err = jsonNumbers(plain); err != nil {
-		return reflect.Value{}, err
+	if done, err := s.setPlain(target.Elem(), v); done || err != nil {
+		return target.Elem(), err
 	}
-	if m, ok := plain.(map[string]any); ok && len(m) == 0 && t.Kind() == reflect.Slice {
-		return target.Elem(), nil // {} is an empty list here
-	}
-	raw, err := json.Marshal(plain)
+	plain, err := s.fromValue(v)
 	if err != nil {
 		return reflect.Value{}, err
 	}
-	if err := json.Unmarshal(raw, target.Interface()); err != nil {
-		return reflect.Value{}, fmt.Errorf("must be a %s, is a %s", luaName(t), s.describe(v))
+	if t.Kind() == reflect.Interface {
+		if plain != nil {
+			target.Elem().Set(reflect.ValueOf(plain))
+		}
+		return target.Elem(), nil
 	}
-	return target.Elem(), nil
+	if m, ok := plain.(map[string]any); ok && len(m) == 0 && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+		return target.Elem(), nil // {} is an empty list here
+	}
+	return target.Elem(), s.setTable(target, v, plain)
+}
+
+// setPlain sets what needs no table: a text keeps its bytes this way, a number
+// its size.
+func (s *state) setPlain(target reflect.Value, v lua.LValue) (done bool, err error) {
+	t := target.Type()
+	wrong := fmt.Errorf("must be a %s, is a %s", luaName(t), s.describe(v))
+	if reflect.PointerTo(t).Implements(textType) || reflect.PointerTo(t).Implements(jsonType) {
+		return false, nil // it reads itself
+	}
+	text, isText := v.(lua.LString)
+	number, isNumber := v.(lua.LNumber)
+	switch {
+	case t.Kind() == reflect.String:
+		target.SetString(string(text))
+		return isText, failUnless(isText, wrong)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		target.SetBytes([]byte(text))
+		return isText, failUnless(isText, wrong)
+	case t.Kind() == reflect.Bool:
+		b, ok := v.(lua.LBool)
+		target.SetBool(bool(b))
+		return ok, failUnless(ok, wrong)
+	case target.CanFloat():
+		target.SetFloat(float64(number))
+		return isNumber, failUnless(isNumber, wrong)
+	case target.CanInt(), target.CanUint():
+		if !isNumber {
+			return false, wrong
+		}
+		return true, setWhole(target, float64(number))
+	}
+	return false, nil
+}
+
+func failUnless(ok bool, err error) error {
+	if ok {
+		return nil
+	}
+	return err
+}
+
+// setWhole sets a whole number that fits.
+func setWhole(target reflect.Value, n float64) error {
+	if n != math.Trunc(n) || math.Abs(n) >= 1<<63 {
+		return fmt.Errorf("must be a whole number, is %s", lua.LNumber(n))
+	}
+	i := int64(n)
+	if target.CanUint() && (i < 0 || target.OverflowUint(uint64(i))) || target.CanInt() && target.OverflowInt(i) {
+		return fmt.Errorf("is %d, which is out of range", i)
+	}
+	if target.CanUint() {
+		target.SetUint(uint64(i))
+	} else {
+		target.SetInt(i)
+	}
+	return nil
+}
+
+// setTable fills lists, maps and structs; a field the type does not have is an
+// error.
+func (s *state) setTable(target reflect.Value, v lua.LValue, plain any) error {
+	plain, err := jsonNumbers(plain)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(plain)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	err = dec.Decode(target.Interface())
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fmt.Errorf("%s must be a %s, is a %s", wrong.Field, luaName(wrong.Type), wrong.Value)
+	case errors.As(err, &wrong):
+		return fmt.Errorf("must be a %s, is a %s", luaName(target.Type().Elem()), s.describe(v))
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // luaName is what a script's author calls a Go type.
@@ -133,6 +260,9 @@ func luaName(t reflect.Type) string {
 	case reflect.Bool:
 		return "boolean"
 	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "string"
+		}
 		return "list"
 	case reflect.Map, reflect.Struct, reflect.Pointer:
 		return "table"

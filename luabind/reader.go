@@ -3,6 +3,7 @@ package luabind
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -45,6 +46,9 @@ func (r *reader) fieldPath(field string) string {
 }
 
 func (r *reader) wrong(field, format string, args ...any) {
+	if len(*r.found) >= maxMistakes {
+		return
+	}
 	*r.found = append(*r.found, Mistake{File: r.at.file, Line: r.at.lineOf(field), Path: r.fieldPath(field), Text: fmt.Sprintf(format, args...)})
 }
 
@@ -86,6 +90,7 @@ func (r *reader) text(field string) string {
 func (r *reader) oneOf(field string, words ...string) string {
 	text := r.text(field)
 	if text != "" && !slices.Contains(words, text) {
+		text = clip(text)
 		r.wrong(field, "is %q; it must be one of %s%s", text, quoteAll(words), spell.Hint(text, words))
 	}
 	return text
@@ -132,8 +137,22 @@ func (r *reader) amount(field string) float64 {
 		r.mustBe(field, "a number", v)
 	case !(n >= 0):
 		r.wrong(field, "is %s; it must not be negative", v)
+	case n > maxAmount:
+		r.wrong(field, "is %s; that is more than can be meant", v)
 	}
 	return float64(n)
+}
+
+// seconds is an amount of time.
+func (r *reader) seconds(field string) time.Duration {
+	n := r.amount(field)
+	if n > 1e9 {
+		if n <= maxAmount {
+			r.wrong(field, "is %s seconds; that is more than can be meant", lua.LNumber(n))
+		}
+		return 0
+	}
+	return time.Duration(n * float64(time.Second))
 }
 
 func (r *reader) function(field string) *lua.LFunction {
@@ -191,32 +210,49 @@ func (r *reader) dict(field string) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	t.ForEach(func(k, v lua.LValue) {
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
 		key, okKey := k.(lua.LString)
 		value, okValue := v.(lua.LString)
 		if !okKey || !okValue {
-			r.wrong(field, "must hold strings by name; %s = %s is not", k, v)
-			return
+			r.wrong(field, "must hold strings by name; [%s] is a %s", clip(k.String()), r.s.describe(v))
+			continue
 		}
 		out[string(key)] = string(value)
-	})
+	}
 	return out
+}
+
+// data is a table of plain data by name.
+func (r *reader) data(field string) map[string]any {
+	v := r.get(field)
+	plain, err := r.s.fromValue(v)
+	if err != nil {
+		r.wrong(field, "%v", err)
+		return nil
+	}
+	data, ok := plain.(map[string]any)
+	if !ok && plain != nil {
+		r.mustBe(field, "a table of values by name", v)
+	}
+	return data
 }
 
 // finish notes fields nobody asked for.
 func (r *reader) finish() {
 	var unknown []string
-	r.t.ForEach(func(k, _ lua.LValue) {
+	for k, _ := r.t.Next(lua.LNil); k != lua.LNil && len(unknown) < maxMistakes; k, _ = r.t.Next(k) {
 		key, ok := k.(lua.LString)
 		switch {
 		case !ok:
 			r.wrong("", "holds a value under [%s]; it has named fields only", k)
+			return // a list in a wrong place has many
 		case !slices.Contains(r.asked, string(key)):
 			unknown = append(unknown, string(key))
 		}
-	})
+	}
 	slices.Sort(unknown)
 	for _, key := range unknown {
+		key = clip(key)
 		hint := spell.Hint(key, r.asked)
 		if hint == "" {
 			hint = "; it has " + quoteAll(r.asked)

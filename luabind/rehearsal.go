@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -295,7 +294,7 @@ func (r *Rehearsal) failure(rd *reader) error {
 	}
 	e := &reader{s: r.s, t: t, path: "error", at: rd.at, found: rd.found}
 	out := &model.Error{Status: e.count("status"), Type: e.text("type"), Message: e.text("message"),
-		Retry: time.Duration(e.amount("retry_after") * float64(time.Second))}
+		Retry: e.seconds("retry_after")}
 	e.finish()
 	return out
 }

@@ -16,41 +16,54 @@ func (s *state) openSandbox() {
 		lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable, lua.StringLibName: lua.OpenString,
 		lua.MathLibName: lua.OpenMath, lua.CoroutineLibName: lua.OpenCoroutine, lua.OsLibName: lua.OpenOs,
 	} {
-		s.L.Push(s.L.NewFunction(open))
-		s.L.Push(lua.LString(name))
-		s.L.Call(1, 0)
+		s.openLibrary(name, open)
 	}
 	if s.program.options.Trust {
-		s.L.Push(s.L.NewFunction(lua.OpenIo))
-		s.L.Push(lua.LString(lua.IoLibName))
-		s.L.Call(1, 0)
+		s.openLibrary(lua.IoLibName, lua.OpenIo)
+		s.L.GetGlobal(lua.OsLibName).(*lua.LTable).RawSetString("exit", s.L.NewFunction(s.osExit))
 	} else {
 		s.keepOnly(lua.OsLibName, "time", "clock", "date", "difftime")
-		for _, name := range []string{"dofile", "loadfile"} {
-			s.L.SetGlobal(name, lua.LNil)
-		}
+		s.L.SetGlobal("dofile", lua.LNil)
+		s.L.SetGlobal("loadfile", lua.LNil)
 	}
 	for _, name := range []string{"module", "newproxy", "_printregs", "collectgarbage"} {
 		s.L.SetGlobal(name, lua.LNil)
 	}
-	s.L.SetGlobal("print", s.L.NewFunction(s.luaPrint))
-	s.L.SetGlobal("require", s.L.NewFunction(s.luaRequire))
-	s.wrapStrings()
-	s.wrapCoroutines()
+	s.openBase()
+	s.openLazy()
+	s.openStrings()
+	s.openCoroutines()
+	s.openTables()
+	s.openMath()
+	s.openTime()
+	s.protectStringMeta()
 	for _, name := range []string{lua.TabLibName, lua.StringLibName, lua.MathLibName, lua.CoroutineLibName, lua.OsLibName} {
 		s.L.SetGlobal(name, s.readOnly(name, s.L.GetGlobal(name).(*lua.LTable)))
 	}
-	s.protectStringMeta()
-	s.wrapRawset()
-	s.errorMeta = s.L.NewTable()
+	s.errorMeta = s.L.CreateTable(0, 3)
+	s.errorMeta.RawSetString("__metatable", lua.LString("error"))
 	s.errorMeta.RawSetString("__tostring", s.L.NewFunction(errorToString))
-	s.arrayMeta = s.L.NewTable()
+	s.errorMeta.RawSetString("__concat", s.L.NewFunction(errorConcat))
+	s.arrayMeta = s.L.CreateTable(0, 1)
 	s.arrayMeta.RawSetString("__metatable", lua.LString("array"))
+}
+
+func (s *state) openLibrary(name string, open lua.LGFunction) {
+	s.L.Push(s.L.NewFunction(open))
+	s.L.Push(lua.LString(name))
+	s.L.Call(1, 0)
+}
+
+// osExit stands in for os.exit, which would end the process with the store open
+// and commands running.
+func (s *state) osExit(L *lua.LState) int {
+	s.misuse(L, "os.exit: a script ends by returning, or with flower.abort(reason)")
+	return 0
 }
 
 func (s *state) keepOnly(library string, names ...string) {
 	full := s.L.GetGlobal(library).(*lua.LTable)
-	small := s.L.NewTable()
+	small := s.L.CreateTable(0, len(names))
 	for _, name := range names {
 		small.RawSetString(name, full.RawGetString(name))
 	}
@@ -59,93 +72,44 @@ func (s *state) keepOnly(library string, names ...string) {
 
 // readOnly is a table through which another can be read and not written.
 func (s *state) readOnly(name string, t *lua.LTable) *lua.LTable {
-	meta := s.L.NewTable()
+	meta := s.L.CreateTable(0, 3)
 	meta.RawSetString("__index", t)
 	meta.RawSetString("__metatable", lua.LString("read-only"))
 	meta.RawSetString("__newindex", s.L.NewFunction(func(L *lua.LState) int {
 		s.misuse(L, "%s is read-only: %s.%s cannot be set", name, name, L.ToStringMeta(L.Get(2)))
 		return 0
 	}))
-	proxy := s.L.NewTable()
+	proxy := s.L.CreateTable(0, 0)
 	s.L.SetMetatable(proxy, meta)
 	return proxy
 }
 
+// protectStringMeta gives texts a metatable that scripts cannot reach; their
+// methods are those of the library itself.
 func (s *state) protectStringMeta() {
-	meta, ok := s.L.GetMetatable(lua.LString("")).(*lua.LTable)
-	if !ok {
-		return
-	}
-	meta.RawSetString("__index", s.L.GetGlobal(lua.StringLibName))
-	meta.RawSetString("__metatable", lua.LString("read-only"))
-}
-
-// wrapRawset keeps rawset from writing through the protection of our tables.
-func (s *state) wrapRawset() {
-	s.L.SetGlobal("rawset", s.L.NewFunction(func(L *lua.LState) int {
-		t := L.CheckTable(1)
-		if meta, ok := t.Metatable.(*lua.LTable); ok && meta.RawGetString("__metatable") == lua.LString("read-only") {
-			s.misuse(L, "rawset: this table is read-only")
-		}
-		L.RawSet(t, L.CheckAny(2), L.CheckAny(3))
-		L.Push(t)
-		return 1
-	}))
-}
-
-// wrapStrings caps what string.rep makes.
-func (s *state) wrapStrings() {
 	lib := s.L.GetGlobal(lua.StringLibName).(*lua.LTable)
-	lib.RawSetString("rep", s.L.NewFunction(func(L *lua.LState) int {
-		text, n := L.CheckString(1), L.CheckInt(2)
-		if n > 0 && len(text) > 0 && n > maxString/len(text) {
-			s.misuse(L, "string.rep: the result would have more than %d bytes", maxString)
-		}
-		L.Push(lua.LString(strings.Repeat(text, max(n, 0))))
-		return 1
-	}))
-	lib.RawSetString("dump", lua.LNil)
+	lib.RawSetString("__index", lua.LNil) // it was the metatable
+	meta := s.L.CreateTable(0, 2)
+	meta.RawSetString("__index", lib)
+	meta.RawSetString("__metatable", lua.LString("read-only"))
+	s.L.SetMetatable(lua.LString(""), meta)
 }
 
-// wrapCoroutines makes coroutines run under the state's one clock. gopher-lua
-// would derive a context of its own for each, which ends with the call that made
-// the coroutine.
-func (s *state) wrapCoroutines() {
-	lib := s.L.GetGlobal(lua.CoroutineLibName).(*lua.LTable)
-	create := lib.RawGetString("create")
-	wrap := lib.RawGetString("wrap")
-	lib.RawSetString("create", s.L.NewFunction(func(L *lua.LState) int {
-		v := s.withoutContext(L, create)
-		if thread, ok := v.(*lua.LState); ok {
-			thread.SetContext(s.clock)
-		}
-		L.Push(v)
-		return 1
-	}))
-	lib.RawSetString("wrap", s.L.NewFunction(func(L *lua.LState) int {
-		v := s.withoutContext(L, wrap)
-		if fn, ok := v.(*lua.LFunction); ok && len(fn.Upvalues) > 0 {
-			if thread, ok := fn.Upvalues[0].Value().(*lua.LState); ok {
-				thread.SetContext(s.clock)
-			}
-		}
-		L.Push(v)
-		return 1
-	}))
+// rawSet keeps rawset from writing through the protection of our tables.
+func (s *state) rawSet(L *lua.LState) int {
+	t := L.CheckTable(1)
+	if isProtected(t) {
+		s.misuse(L, "rawset: this table is read-only")
+	}
+	L.RawSet(t, L.CheckAny(2), L.CheckAny(3))
+	L.Push(t)
+	return 1
 }
 
-// withoutContext calls a library function on the function at 1 while L has no
-// context to derive one from.
-func (s *state) withoutContext(L *lua.LState, library lua.LValue) lua.LValue {
-	fn := L.CheckFunction(1)
-	L.RemoveContext()
-	defer L.SetContext(s.clock)
-	L.Push(library)
-	L.Push(fn)
-	L.Call(1, 1)
-	v := L.Get(-1)
-	L.Pop(1)
-	return v
+// isProtected is true of tables that readOnly made.
+func isProtected(t *lua.LTable) bool {
+	meta, ok := t.Metatable.(*lua.LTable)
+	return ok && meta.RawGetString("__metatable") == lua.LString("read-only")
 }
 
 // luaPrint shows its arguments as an event: what a script prints must not get
@@ -153,12 +117,17 @@ func (s *state) withoutContext(L *lua.LState, library lua.LValue) lua.LValue {
 func (s *state) luaPrint(L *lua.LState) int {
 	parts := make([]string, L.GetTop())
 	for i := range parts {
-		parts[i] = L.ToStringMeta(L.Get(i + 1)).String()
+		parts[i] = clip(L.ToStringMeta(L.Get(i + 1)).String())
 	}
-	if s.rt != nil {
-		s.rt.Emit(event.Event{Kind: event.Task, Text: strings.Join(parts, "\t")})
-	}
+	s.tell(strings.Join(parts, "\t"))
 	return 0
+}
+
+// tell shows a text to whoever watches the run.
+func (s *state) tell(text string) {
+	if s.rt != nil {
+		s.rt.Emit(event.Event{Kind: event.Task, Text: clip(text)})
+	}
 }
 
 func errorToString(L *lua.LState) int {
@@ -166,6 +135,17 @@ func errorToString(L *lua.LState) int {
 	text := tableMessage(t)
 	if where := lua.LVAsString(t.RawGetString("where")); where != "" {
 		text = fmt.Sprintf("%s: %s", where, text)
+	}
+	L.Push(lua.LString(text))
+	return 1
+}
+
+// errorConcat makes "it failed: " .. err work with our errors, which are tables.
+func errorConcat(L *lua.LState) int {
+	text := ""
+	for i := 1; i <= 2; i++ {
+		text += L.ToStringMeta(L.Get(i)).String()
+		bound(L, "..", len(text))
 	}
 	L.Push(lua.LString(text))
 	return 1

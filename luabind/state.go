@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
-	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/engine/workbench"
 )
 
 // state is one run of a script. Lua is touched by one goroutine only, the one
@@ -31,19 +32,30 @@ type state struct {
 	jobs   chan job
 	closed chan struct{}
 
-	chunks    map[string]*chunk // by name, for positions
-	loading   map[string]bool   // modules being required
-	loaded    map[string]lua.LValue
-	kinds     map[*lua.LTable]*made // tables that constructors returned
-	errorMeta *lua.LTable
-	arrayMeta *lua.LTable
-	handle    *lua.LTable // metatable of runtimes
-	ending    *engine.Ending
+	chunks      map[string]*chunk // by name, for positions
+	loading     map[string]bool   // modules being required
+	loaded      map[string]lua.LValue
+	kinds       map[*lua.LTable]*made // tables that constructors returned
+	errorMeta   *lua.LTable
+	arrayMeta   *lua.LTable
+	lazyMeta    *lua.LTable
+	channelMeta *lua.LTable
+	benches     map[*lua.LTable]*workbench.Bench // by the table a script has
+	handle      *lua.LTable                      // metatable of runtimes
+	ending      *engine.Ending
+
+	// run is the context of Program.Run, for callbacks that are given none.
+	run context.Context
+	// resumed are the coroutines that are running or wait for one they resumed.
+	resumed map[*lua.LState]bool
+	random  *rand.Rand
+	resting *matcher
 }
 
 // made is what a constructor knows of a table it returned.
 type made struct {
-	kind string // agent, step, workflow
+	kind string // agent, worker, guard, step, parallel, workflow
+	role string // the constructor's name: of an agent its role
 	at   *position
 }
 
@@ -53,34 +65,20 @@ type job struct {
 	done chan struct{}
 }
 
-// Limits of a state. Lua's own defaults let a script take what it can get.
-const (
-	callDepth    = 200      // nested calls
-	registryInit = 1 << 10  // slots for values
-	registryStep = 1 << 14  // by which they grow: each time all are copied
-	registryMost = 1 << 18  // to at most
-	maxArray     = 1 << 20  // longest array part; beyond it a table hashes
-	maxString    = 64 << 20 // what string.rep may make, in bytes
-)
-
-func init() {
-	// Process-wide in gopher-lua, and only a threshold between two ways to store
-	// the same table: t[1e9] = 1 must not allocate a billion slots.
-	lua.MaxArrayIndex = maxArray
-}
-
 // newBare makes a state with the sandbox alone.
 func (p *Program) newBare() *state {
 	s := &state{
-		program: p, clock: newClock(p.options.computeLimit()),
+		program: p, clock: newClock(p.options.computeLimit(), p.options.memoryLimit()),
 		jobs: make(chan job), closed: make(chan struct{}),
 		chunks:  map[string]*chunk{p.main.name: p.main},
 		loading: map[string]bool{}, loaded: map[string]lua.LValue{}, kinds: map[*lua.LTable]*made{},
+		resumed: map[*lua.LState]bool{}, run: context.Background(),
 	}
 	s.L = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: callDepth, MinimizeStackMemory: true,
 		RegistrySize: registryInit, RegistryGrowStep: registryStep, RegistryMaxSize: registryMost,
 	})
+	s.L.Options.CallStackSize, s.L.Options.RegistrySize = coroutineRun, registryCo // of those it creates
 	s.L.SetContext(s.clock)
 	s.openSandbox()
 	return s
@@ -101,6 +99,7 @@ func (p *Program) newState(rt *engine.Runtime) (*state, error) {
 
 func (s *state) close() {
 	close(s.closed)
+	s.clock.stop()
 	if s.commands != nil {
 		s.commands.Close()
 	}
@@ -133,6 +132,7 @@ func (p *Program) run(ctx context.Context, rt *engine.Runtime, args []string) (e
 
 // execute runs the script itself and gives what it returned.
 func (s *state) execute(ctx context.Context, args []string) (lua.LValue, error) {
+	s.run = ctx
 	argTable := s.L.NewTable()
 	values := make([]lua.LValue, len(args))
 	for i, a := range args {
@@ -176,13 +176,16 @@ func (s *state) lastEnding() engine.Ending {
 }
 
 // call calls a Lua function on the owner's goroutine, bounded by ctx and by the
-// compute limit.
+// limits. When one of them stopped it, that is the error, whatever the script
+// caught.
 func (s *state) call(ctx context.Context, fn *lua.LFunction, returns int, args ...lua.LValue) ([]lua.LValue, error) {
+	top, thread := s.L.GetTop(), s.L.G.CurrentThread
 	leave := s.clock.enter(ctx)
-	top := s.L.GetTop()
-	err := s.L.CallByParam(lua.P{Fn: fn, NRet: returns, Protect: true}, args...)
+	s.L.G.CurrentThread = s.L
+	err := s.protected(fn, returns, args)
+	s.L.G.CurrentThread = thread
 	stopped := leave()
-	if err != nil {
+	if err != nil || stopped != nil {
 		s.L.SetTop(top)
 		return nil, s.explain(err, stopped)
 	}
@@ -194,21 +197,38 @@ func (s *state) call(ctx context.Context, fn *lua.LFunction, returns int, args .
 	return out, nil
 }
 
-// explain makes a Go error of a call that failed. A stop from outside wins over
-// whatever the script made of it.
+// protected is a call that turns every panic into an error, also one that comes
+// before Lua's own protection: the arguments may not find room.
+func (s *state) protected(fn *lua.LFunction, returns int, args []lua.LValue) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+			if raised, ok := p.(*lua.ApiError); ok {
+				err = raised
+			}
+		}
+	}()
+	return s.L.CallByParam(lua.P{Fn: fn, NRet: returns, Protect: true}, args...)
+}
+
+// explain makes a Go error of a call that failed or was stopped. A stop from
+// outside wins over whatever the script made of it.
 func (s *state) explain(err error, stopped error) error {
-	e := fromLua(err, s.program.main.name)
 	if stopped == nil {
-		return e
+		return fromLua(err, s.program.main.name)
 	}
 	at := &Error{File: s.program.main.name, cause: stopped, Message: stopped.Error()}
 	var placed *Error
-	if errors.As(e, &placed) {
+	if err != nil && errors.As(fromLua(err, s.program.main.name), &placed) {
 		at.File, at.Line, at.trace = placed.File, placed.Line, placed.trace
 	}
-	if errors.Is(stopped, errCompute) {
+	switch {
+	case errors.Is(stopped, errCompute):
 		at.Code = CodeLimit
 		at.Message = fmt.Sprintf("the script computed for %v without a call into the engine and was stopped: is there a loop without an end?", s.clock.limit)
+	case errors.Is(stopped, errMemory):
+		at.Code = CodeLimit
+		at.Message = fmt.Sprintf("the script took more than %d MiB of memory and was stopped: does something grow without an end?", s.clock.memory>>20)
 	}
 	return at
 }
@@ -224,12 +244,17 @@ func (s *state) serve(work func()) {
 	for {
 		select {
 		case j := <-s.jobs:
-			j.do()
-			close(j.done)
+			s.work(j)
 		case <-done:
 			return
 		}
 	}
+}
+
+// work does a job. Whoever waits for it goes on also when it panics.
+func (s *state) work(j job) {
+	defer close(j.done)
+	j.do()
 }
 
 // block is serve for a Go function that a script called: the compute limit
@@ -272,30 +297,4 @@ func (s *state) callback(ctx context.Context, fn *lua.LFunction, returns int, pr
 		return sent
 	}
 	return err
-}
-
-func (o *Options) computeLimit() time.Duration {
-	if o.ComputeLimit == 0 {
-		return time.Minute
-	}
-	return o.ComputeLimit
-}
-
-func (o *Options) commandLimit() time.Duration {
-	if o.CommandLimit == 0 {
-		return 2 * time.Minute
-	}
-	return o.CommandLimit
-}
-
-func (o *Options) check() error {
-	if o.ComputeLimit < 0 || o.CommandLimit < 0 {
-		return fmt.Errorf("luabind: a limit is negative (compute %v, command %v)", o.ComputeLimit, o.CommandLimit)
-	}
-	for _, m := range o.Modules {
-		if err := m.check(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

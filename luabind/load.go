@@ -1,0 +1,79 @@
+package luabind
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// readScript reads a file that may be a script: no folder, and no larger than one
+// may be.
+func readScript(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("script %s: %w", path, cause(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("script %s: %w", path, cause(err))
+	}
+	if info.IsDir() {
+		return "", fmt.Errorf("script %s is a folder", path)
+	}
+	source, err := io.ReadAll(io.LimitReader(f, maxSource+1))
+	if err != nil {
+		return "", fmt.Errorf("script %s: %w", path, cause(err))
+	}
+	if len(source) > maxSource {
+		return "", tooLong("script "+path, max(info.Size(), int64(len(source))))
+	}
+	return string(source), nil
+}
+
+// loadString is loadstring(source [, name]).
+func (s *state) loadString(L *lua.LState) int {
+	return s.loadSource(L, L.CheckString(1), L.OptString(2, "<string>"))
+}
+
+// load is load(function [, name]): the source in pieces, until there is none.
+func (s *state) load(L *lua.LState) int {
+	piece, name := L.CheckFunction(1), L.OptString(2, "?")
+	var source strings.Builder
+	for source.Len() <= maxSource {
+		L.Push(piece)
+		L.Call(0, 1)
+		v := L.Get(-1)
+		L.Pop(1)
+		if v == lua.LNil || v == lua.LString("") {
+			break
+		}
+		text, ok := v.(lua.LString)
+		if !ok {
+			L.Push(lua.LNil)
+			L.Push(lua.LString("reader function must return a string"))
+			return 2
+		}
+		if len(text) > maxSource {
+			text = text[:maxSource+1]
+		}
+		source.WriteString(string(text))
+	}
+	return s.loadSource(L, source.String(), name)
+}
+
+// loadSource pushes the function that a source is, or nil and what is wrong.
+func (s *state) loadSource(L *lua.LState, source, name string) int {
+	if len(source) > maxSource {
+		return pushResult(L, lua.LNil, tooLong(clip(name), int64(len(source))))
+	}
+	c, err := compile(clip(name), source)
+	if err != nil {
+		return pushResult(L, lua.LNil, err)
+	}
+	L.Push(L.NewFunctionFromProto(c.proto))
+	return 1
+}

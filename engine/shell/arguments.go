@@ -21,7 +21,6 @@ type parsed struct {
 	options int  // how many there were
 	count   int  // operands
 	many    bool // and perhaps more of them
-	pending []byte
 
 	// For the checkers of a little language, kept only for them.
 	keep     bool
@@ -105,6 +104,9 @@ func (p *parsed) operand(words []word) (done, ok bool) {
 		if sub := r.subs[strings.ToLower(w.text)]; sub != nil && w.exact {
 			return true, j.apply(sub, w.node, words[1:])
 		}
+		if !w.exact {
+			return true, j.refuse(w.node, "it could become a subcommand of %s once expanded: write it out", r.name)
+		}
 		if r.sub || r.max == 0 {
 			return true, j.refuse(w.node, "%s %s is not in the table of commands known to only read", r.name, p.judge.source(w.node))
 		}
@@ -122,7 +124,7 @@ func (p *parsed) operand(words []word) (done, ok bool) {
 		return false, j.refuse(w.node, "%s only reads with %s as its second argument", r.name, r.second)
 	case r.like != "" && !strings.HasPrefix(w.text, r.like):
 		return false, j.refuse(w.node, "%s only reads when its arguments begin with %s: this may set something", r.name, r.like)
-	case r.unlike != "" && (strings.HasPrefix(w.text, r.unlike) || !w.exact && w.text == ""):
+	case r.unlike != "" && (strings.HasPrefix(w.text, r.unlike) || !w.exact && (w.text == "" || w.text[:1] == opaque)):
 		return false, j.refuse(w.node, "an argument of %s that begins with %s is more than a file to read", r.name, r.unlike)
 	case r.lacks != "" && (strings.Contains(w.text, r.lacks) || !w.exact):
 		return false, j.refuse(w.node, "an argument of %s with %s in it may change something", r.name, r.lacks)
@@ -163,7 +165,7 @@ func (p *parsed) long(words []word, i *int) bool {
 
 // cluster is -abc. With apart, values are the words that follow, in order.
 func (p *parsed) cluster(w word, letters string, words []word, i *int, apart bool) bool {
-	apartFor := p.pending[:0]
+	var following []byte
 	for k := 0; k < len(letters); k++ {
 		c := letters[k]
 		if c >= '0' && c <= '9' && p.rule.shortArity(c) == unknown && p.rule.numeric() {
@@ -180,7 +182,7 @@ func (p *parsed) cluster(w word, letters string, words []word, i *int, apart boo
 			continue
 		case apart:
 			if a == value {
-				apartFor = append(apartFor, c)
+				following = append(following, c)
 			}
 			continue
 		case k+1 < len(letters) || !w.exact:
@@ -189,11 +191,10 @@ func (p *parsed) cluster(w word, letters string, words []word, i *int, apart boo
 			return p.next(name, words, i)
 		}
 	}
-	p.pending = apartFor
 	if !w.exact {
 		return p.judge.refuse(w.node, "it could become more options of %s once expanded", p.rule.name)
 	}
-	for _, c := range apartFor {
+	for _, c := range following {
 		if !p.next("-"+string(rune(c)), words, i) {
 			return false
 		}

@@ -67,8 +67,9 @@ var (
 		">new.out", ">>new.out", ">|new.out", "&>new.out", "<>new.out", "1<a.txt", ">/dev/stdout", "2<b.txt", ">&0", ">/dev/stderr", "3<a.txt", ">&3", ">$f"}
 	prefixes = []string{"A=1", "LC_ALL=C", "TZ=UTC", "PATH=.", "PAGER='touch new.out'", "GIT_PAGER=./x.sh", "GIT_EXTERNAL_DIFF=./x.sh", "f=-onew.out",
 		"GIT_DIR=.git", "LESSOPEN='|touch new.out'", "A=$(touch new.out)", "SECONDS='a[$(touch new.out)]'", "IFS=."}
-	wrappers = []string{"command", "env", "env A=1", "env -u A", "nice", "timeout 5", "time", "builtin", "env -i PATH=.", "stdbuf -oL", "timeout -k 1 5", "nice -n 5", "env -S"}
-	writers  = []string{"touch new.out", "rm a.txt", "cp a.txt new.out", "mv a.txt new.out", "tee new.out", "./x.sh", "sh x.sh", "xargs touch", "git add -A", "git tag v2",
+	wrappers  = []string{"command", "env", "env A=1", "env -u A", "nice", "timeout 5", "time", "builtin", "env -i PATH=.", "stdbuf -oL", "timeout -k 1 5", "nice -n 5", "env -S"}
+	loopItems = []string{"a.txt ./-o", "* -onew.out", "expire delete edit list", "'+!touch new.out' +F", "HEAD main", "1 5", "./*.txt", "'w new.out' p", "new.out", "xf tf", "@script.sed", "'a -o new.out'", "$(ls)", "{1..3}", "a=1 PAGER=./x.sh"}
+	writers   = []string{"touch new.out", "rm a.txt", "cp a.txt new.out", "mv a.txt new.out", "tee new.out", "./x.sh", "sh x.sh", "xargs touch", "git add -A", "git tag v2",
 		"git branch new", "git stash", "mkdir new.d", "ln -s a.txt new.out", "truncate -s 0 a.txt", "eval touch new.out", ". ./x.sh", "dd of=new.out"}
 	sedPieces = []string{"p", "d", "s/a/b/", "s/a/b/g", "s|a|b|p", "w new.out", "s/a/b/w new.out", "s/a/b/e", "e", "1e touch new.out", "a x", "a\\", "i\\", "b", "b x", ":x", ":x w new.out",
 		"t", "/a/", "/[/]/", "1,2", "$", "{", "}", "{p", "p}", "y/a/b/", "=", "r a.txt", "R a.txt", "q", "n", "#", "s/[/]w new.out/x/", "s/a/\\\nb/", "\\,a,p", "c x", "W new.out", "l 5", "!p", "0~2", "F", "z", "s/a/b/mw new.out", "I", "e touch new.out",
@@ -89,9 +90,9 @@ func (g *lineGenerator) line() string {
 	x := g.command()
 	switch g.IntN(22) {
 	case 0:
-		return "for f in a.txt ./-o; do " + x + "; done"
+		return "for f in " + g.of(loopItems) + "; do " + x + "; done"
 	case 1:
-		return "for f in * -onew.out; do " + x + "; done"
+		return "for f in " + g.of(loopItems) + "; do " + x + "; " + g.command() + "; done"
 	case 2:
 		return "if " + x + "; then " + g.command() + "; fi"
 	case 3:

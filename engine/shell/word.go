@@ -203,19 +203,21 @@ func (j *judge) addParam(w *word, p *syntax.ParamExp, quoted bool) {
 	if p.Param != nil {
 		name = p.Param.Value
 	}
-	known := j.vars[name]
+	known, looped := j.vars[name]
 	switch {
 	case p.Length:
 		w.add(opaque)
 	case !plain(p):
 		w.split = w.split || !quoted || name == "@" || p.Index != nil
+	case known.steady:
+		w.add(opaque)
+		w.split = w.split || !quoted && !known.single
+	case looped:
+		w.split = w.split || !quoted
 	case slices.Contains([]string{"?", "#", "$", "!"}, name):
 		w.add(opaque)
 	case slices.Contains([]string{"HOME", "PWD", "OLDPWD"}, name):
 		w.add("/")
-	case known.steady:
-		w.add(opaque)
-		w.split = w.split || !quoted && !known.single
 	default:
 		w.split = w.split || !quoted || name == "@"
 	}

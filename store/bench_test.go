@@ -16,7 +16,7 @@ var text2K = strings.Repeat("0123456789", 190)
 // entryOf2K makes an entry of 2 KiB, without the cost of parsing it.
 func entryOf2K(id uint64) []transcript.Entry {
 	uuid := fmt.Sprintf("0190a5c2-7f3e-7c44-9b1d-%012x", id)
-	raw := fmt.Appendf(nil, `{"uuid":%q,"type":"user","message":{"role":"user","content":%q}}`, uuid, text2K)
+	raw := []byte(`{"uuid":"` + uuid + `","type":"user","message":{"role":"user","content":"` + text2K + `"}}`)
 	h := transcript.Header{UUID: uuid, Parent: uuid, Type: "user", Role: "user", Size: len(raw)}
 	return []transcript.Entry{{Header: h, Raw: raw}}
 }

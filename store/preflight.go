@@ -213,12 +213,7 @@ func mendLog(path, damaged string) error {
 // one whole, which takes time, and cuts it off at the first record that it cannot
 // read, which may be in the middle. An older one it leaves alone.
 func retireValueLog(dir string, names []string) error {
-	newest := ""
-	for _, n := range names {
-		if strings.HasSuffix(n, ".vlog") {
-			newest = n
-		}
-	}
+	newest := lastWith(names, ".vlog")
 	if newest == "" {
 		return nil
 	}

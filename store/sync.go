@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,26 +39,30 @@ func (e *engine) syncFiles() error {
 	if err := e.blobs.sync(); err != nil {
 		return err
 	}
-	if err := e.db.Sync(); err != nil {
-		return err
-	}
-	return e.syncOlder()
-}
-
-// syncOlder syncs what db.Sync leaves out: the logs of memory tables that wait to
-// be flushed, and the names of new files.
-func (e *engine) syncOlder() error {
-	e.names.Lock()
-	defer e.names.Unlock()
 	dir := filepath.Join(e.dir, dirDB)
 	names, err := listNames(dir)
 	if err != nil {
 		return err
 	}
-	mems := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, ".mem") })
-	for _, n := range mems[:max(0, len(mems)-1)] {
-		if err := syncPath(filepath.Join(dir, n)); err != nil && !os.IsNotExist(err) {
-			return err
+	// The database syncs its two files one after the other. Beginning with the
+	// second meanwhile saves a wait for the disk.
+	second := make(chan error, 1)
+	go func() { second <- ignoreMissing(syncPath(filepath.Join(dir, lastWith(names, ".vlog")))) }()
+	err = e.db.Sync()
+	return errors.Join(err, <-second, e.syncOlder(dir, names))
+}
+
+// syncOlder syncs what db.Sync leaves out: the logs of memory tables that wait to
+// be flushed, and the names of new files.
+func (e *engine) syncOlder(dir string, names []string) error {
+	e.names.Lock()
+	defer e.names.Unlock()
+	newest := lastWith(names, ".mem")
+	for _, n := range names {
+		if strings.HasSuffix(n, ".mem") && n != newest {
+			if err := ignoreMissing(syncPath(filepath.Join(dir, n))); err != nil {
+				return err
+			}
 		}
 	}
 	if slices.Equal(names, e.syncedNames) {
@@ -68,6 +73,16 @@ func (e *engine) syncOlder() error {
 	}
 	e.syncedNames = names
 	return nil
+}
+
+// lastWith is the last of the sorted names that ends so, empty when none does.
+func lastWith(names []string, end string) (last string) {
+	for _, n := range names {
+		if strings.HasSuffix(n, end) {
+			last = n
+		}
+	}
+	return last
 }
 
 // listNames is the sorted names in dir.

@@ -32,9 +32,11 @@ type globals struct {
 type cli struct {
 	globals
 
-	Run     runCommand     `cmd:"" help:"Run a script (the word run can be left out)."`
-	Doctor  doctorCommand  `cmd:"" help:"Show settings with their origins, and what is off."`
-	Version versionCommand `cmd:"" help:"Show the version."`
+	Run      runCommand      `cmd:"" help:"Run a script (the word run can be left out)."`
+	Sessions sessionsCommand `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
+	Runs     runsCommand     `cmd:"" help:"Show the accounts, or where the context went."`
+	Doctor   doctorCommand   `cmd:"" help:"Show settings with their origins, and what is off."`
+	Version  versionCommand  `cmd:"" help:"Show the version."`
 }
 
 type runCommand struct {
@@ -58,7 +60,7 @@ A first script:
 Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
 
 // subcommands are the words that are not scripts.
-var subcommands = []string{"run", "doctor", "version"}
+var subcommands = []string{"run", "sessions", "runs", "doctor", "version"}
 
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
@@ -101,7 +103,12 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	if err != nil {
 		return wrongUse("%v (see flower --help)", err)
 	}
-	switch command, _, _ := strings.Cut(parsed.Command(), " "); command {
+	switch command, rest, _ := strings.Cut(parsed.Command(), " "); command {
+	case "sessions":
+		sub, _, _ := strings.Cut(rest, " ")
+		return a.sessions(ctx, c, sub)
+	case "runs":
+		return a.runs(ctx, c)
 	case "doctor":
 		return a.doctor(ctx, c)
 	case "version":
@@ -145,6 +152,9 @@ func split(words []string, takesValue func(string) (value, known bool)) (own, sc
 			return words, nil, nil // kong says what is missing
 		}
 		return words[:next+1], words[next+1:], checkScript(words[next])
+	}
+	if word == "sessions" {
+		return words, nil, checkSessionsWord(words[at+1:])
 	}
 	if slices.Contains(subcommands, word) {
 		return words, nil, nil

@@ -49,14 +49,19 @@ func (e *engine) syncFiles() error {
 	second := make(chan error, 1)
 	go func() { second <- ignoreMissing(syncPath(filepath.Join(dir, lastWith(names, ".vlog")))) }()
 	err = e.db.Sync()
-	return errors.Join(err, <-second, e.syncOlder(dir, names))
+	return errors.Join(err, <-second, e.syncOlder(dir))
 }
 
 // syncOlder syncs what db.Sync leaves out: the logs of memory tables that wait to
-// be flushed, and the names of new files.
-func (e *engine) syncOlder(dir string, names []string) error {
+// be flushed, and the names of new files. It comes after db.Sync, so that no log
+// begins to wait in between.
+func (e *engine) syncOlder(dir string) error {
 	e.names.Lock()
 	defer e.names.Unlock()
+	names, err := listNames(dir)
+	if err != nil {
+		return err
+	}
 	newest := lastWith(names, ".mem")
 	for _, n := range names {
 		if strings.HasSuffix(n, ".mem") && n != newest {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -119,13 +120,27 @@ func (s *state) reduce(fn *lua.LFunction) func(context.Context, engine.Result, e
 // in it is reported and the workflow goes on.
 func (s *state) onStep(fn *lua.LFunction) func(string, engine.Result) {
 	return func(step string, r engine.Result) {
-		err := s.callback(context.Background(), fn, 0,
+		ctx, cancel := s.afterwards()
+		defer cancel()
+		err := s.callback(ctx, fn, 0,
 			func() []lua.LValue { return []lua.LValue{lua.LString(step), s.resultTable(r)} },
 			func([]lua.LValue) error { return nil })
 		if err != nil {
 			s.warn("on_step", err)
 		}
 	}
+}
+
+// lastWords is how long a callback may take that comes after the run was stopped.
+const lastWords = 10 * time.Second
+
+// afterwards is the context of a callback that is told of what has happened: that
+// of the run, or a short one when the run was stopped meanwhile.
+func (s *state) afterwards() (context.Context, context.CancelFunc) {
+	if s.run.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(s.run), lastWords)
+	}
+	return context.WithCancel(s.run)
 }
 
 // tableContext is a workflow's context, backed by the live Lua table: what one

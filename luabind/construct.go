@@ -13,21 +13,21 @@ import (
 // kind and gives it back. What is in it is checked when it is used, so that all
 // mistakes of a workflow are reported together, also those of fields the script
 // set later.
-func (s *state) constructor(kind string) lua.LGFunction {
+func (s *state) constructor(name, kind string) lua.LGFunction {
 	return func(L *lua.LState) int {
 		t, ok := L.Get(1).(*lua.LTable)
 		if !ok || L.GetTop() != 1 {
-			s.misuse(L, "flower.%s takes one table: flower.%s{ … }; it was given %s", kind, kind, s.describeArgs(L))
+			s.misuse(L, "flower.%s takes one table: flower.%s{ … }; it was given %s", name, name, s.describeArgs(L))
 		}
 		if s.kinds[t] != nil {
-			s.misuse(L, "flower.%s was given the table of a %s; give it a table of its own", kind, s.kinds[t].kind)
+			s.misuse(L, "flower.%s was given the table of a %s; give it a table of its own", name, s.kinds[t].kind)
 		}
 		file, line := s.caller(L)
 		at := &position{file: file, line: line}
 		if c := s.chunks[file]; c != nil {
 			at = c.locate(line, t)
 		}
-		s.kinds[t] = &made{kind: kind, at: at}
+		s.kinds[t] = &made{kind: kind, role: name, at: at}
 		if kind == "workflow" {
 			if _, err := s.toWorkflow(t); err != nil {
 				s.raise(L, CodeMisuse, err)
@@ -68,6 +68,8 @@ func (s *state) toWorkflow(t *lua.LTable) (*engine.Workflow, error) {
 	if fn := r.function("on_step"); fn != nil {
 		w.OnStep = s.onStep(fn)
 	}
+	w.Channel = s.readChannel(r)
+	w.Workbench = s.readWorkbench(r)
 	if r.required("steps", "a list of flower.step{…}") {
 		s.readSteps(r, w)
 	}
@@ -103,22 +105,71 @@ func (s *state) readSteps(r *reader, w *engine.Workflow) {
 	if steps.Len() == 0 {
 		r.wrong("steps", "is empty; a workflow has at least one flower.step{…}")
 	}
+	if steps.Len() > maxSteps {
+		r.wrong("steps", "holds %d steps; a workflow may have %d", steps.Len(), maxSteps)
+		return
+	}
 	var earlier []string
-	for i := 1; i <= steps.Len(); i++ {
+	for i := 1; i <= steps.Len() && len(*r.found) < maxMistakes; i++ {
 		path := fmt.Sprintf("steps[%d]", i)
 		t, ok := steps.RawGetInt(i).(*lua.LTable)
+		if ok && s.isMade(t, "parallel") {
+			group := s.readParallel(t, path, earlier, r.found)
+			for _, member := range group.Parallel {
+				earlier = append(earlier, member.Name)
+			}
+			w.Steps = append(w.Steps, group)
+			continue
+		}
 		if !ok || !s.isMade(t, "step") {
 			r.wrong("steps", "item %d is a %s; it must be a flower.step{…}", i, s.describe(steps.RawGetInt(i)))
 			continue
 		}
-		before := len(*r.found)
-		step := s.readStep(t, path, r.found)
-		if len(*r.found) == before {
-			s.checkStep(t, path, step, earlier, r.found)
-		}
+		step := s.readCheckedStep(t, path, earlier, r.found)
 		earlier = append(earlier, step.Name)
 		w.Steps = append(w.Steps, step)
 	}
+}
+
+// readCheckedStep reads a step and, when its fields have the right types, what the
+// engine itself finds wrong.
+func (s *state) readCheckedStep(t *lua.LTable, path string, earlier []string, found *[]Mistake) engine.Step {
+	before := len(*found)
+	step := s.readStep(t, path, found)
+	if len(*found) == before {
+		s.checkStep(t, path, step, earlier, found)
+	}
+	return step
+}
+
+// readParallel reads flower.parallel{ step, step, … }.
+func (s *state) readParallel(t *lua.LTable, path string, earlier []string, found *[]Mistake) engine.Step {
+	r := s.reader(s.L, t, path, found)
+	group := engine.Step{Parallel: []engine.Step{}}
+	names := map[string]bool{}
+	for i := 1; i <= t.Len(); i++ {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		member, ok := t.RawGetInt(i).(*lua.LTable)
+		if !ok || !s.isMade(member, "step") {
+			r.wrong("", "item %d is a %s; it must be a flower.step{…}", i, s.describe(t.RawGetInt(i)))
+			continue
+		}
+		step := s.readCheckedStep(member, at, earlier, found)
+		if names[step.Name] {
+			r.wrong("", "two steps side by side are called %q", step.Name)
+		}
+		names[step.Name] = true
+		group.Parallel = append(group.Parallel, step)
+	}
+	if t.Len() == 0 {
+		r.wrong("", "is empty; it holds the steps that run side by side")
+	}
+	t.ForEach(func(k, _ lua.LValue) {
+		if k.Type() != lua.LTNumber {
+			r.wrong("", "holds the field %s; it is a list of steps", k)
+		}
+	})
+	return group
 }
 
 // checkStep adds what the engine itself finds wrong with a step whose fields
@@ -172,8 +223,12 @@ func (s *state) readSpecField(r *reader) engine.Spec {
 	return s.readSpec(t, r.fieldPath("spec"), r.found)
 }
 
+// readSpec reads an agent: a plain one, or one of a role.
 func (s *state) readSpec(t *lua.LTable, path string, found *[]Mistake) engine.Spec {
 	r := s.reader(s.L, t, path, found)
+	if m := s.kinds[t]; m != nil && m.role != "agent" {
+		return s.readRole(r, engine.Role(m.role))
+	}
 	spec := engine.Spec{}
 	if r.required("name", "a string") {
 		spec.Name = r.text("name")
@@ -188,6 +243,8 @@ func (s *state) readSpec(t *lua.LTable, path string, found *[]Mistake) engine.Sp
 	spec.PermissionMode = harness.PermissionMode(r.oneOf("permission_mode", "default", "acceptEdits", "plan", "bypassPermissions"))
 	spec.AddDirs = r.texts("add_dirs")
 	spec.Env = r.dict("env")
+	spec.Guards = s.readGuards(r)
+	s.offerHuman(&spec, s.readChannel(r))
 	r.finish()
 	return spec
 }

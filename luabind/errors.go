@@ -95,10 +95,11 @@ func newMistakes(list []Mistake) *Mistakes {
 var positioned = regexp.MustCompile(`(?s)^(.+?):(\d+): (.*)$`)
 
 // fromLua makes a Go error of what a protected call of a script returned.
-func fromLua(err error, file string) error {
+func (s *state) fromLua(err error) error {
+	file := s.program.main.name
 	var api *lua.ApiError
 	if !errors.As(err, &api) {
-		return &Error{File: file, Message: err.Error(), cause: err}
+		return &Error{File: file, Message: clip(err.Error()), cause: err}
 	}
 	e := &Error{File: file, trace: api.StackTrace, cause: api.Cause}
 	switch v := api.Object.(type) {
@@ -110,12 +111,16 @@ func fromLua(err error, file string) error {
 			e.cause, _ = u.Value.(error)
 		}
 		e.Code = lua.LVAsString(v.RawGetString("code"))
-		e.place(lua.LVAsString(v.RawGetString("where")) + ": " + tableMessage(v))
+		s.locate(e, lua.LVAsString(v.RawGetString("where"))+": "+tableMessage(v))
 	default:
-		e.place(lua.LVAsString(v))
+		s.locate(e, lua.LVAsString(v))
 		if e.Message == "" {
 			e.Message = fmt.Sprintf("an error that is a %s was raised", v.Type())
 		}
+	}
+	s.locateByTrace(e)
+	if strings.Contains(e.Message, overflow) {
+		e.Code, e.Message = CodeLimit, fmt.Sprintf("calls are nested more than %d deep: does a function call itself without an end?", callDepth)
 	}
 	if e.Code == CodeAbort {
 		e.cause = engine.Abort(e.Message)
@@ -123,15 +128,42 @@ func fromLua(err error, file string) error {
 	return e
 }
 
-// place reads the position off a message.
-func (e *Error) place(message string) {
-	if m := positioned.FindStringSubmatch(message); m != nil {
-		if line, err := strconv.Atoi(m[2]); err == nil {
-			e.File, e.Line, e.Message = m[1], line, m[3]
+// overflow is what gopher-lua panics with when the call stack is full.
+const overflow = "lua callstack overflow"
+
+// locate reads the position off a message: one in a file of the script, not what
+// else looks like a position.
+func (s *state) locate(e *Error, message string) {
+	message = clip(message)
+	if file, line, rest, ok := s.position(message); ok {
+		e.File, e.Line, e.Message = file, line, rest
+		return
+	}
+	e.Message = strings.TrimPrefix(message, ": ")
+}
+
+func (s *state) position(text string) (file string, line int, rest string, ok bool) {
+	m := positioned.FindStringSubmatch(text)
+	if m == nil || s.chunks[m[1]] == nil {
+		return "", 0, "", false
+	}
+	line, err := strconv.Atoi(m[2])
+	return m[1], line, m[3], err == nil
+}
+
+// locateByTrace takes the innermost place of the backtrace where the message has
+// none: error({…}) and faults inside Lua name no line.
+func (s *state) locateByTrace(e *Error) {
+	if e.Line != 0 {
+		return
+	}
+	for text := range strings.Lines(e.trace) {
+		place, _, inside := strings.Cut(strings.TrimSpace(text), ": in ")
+		if file, line, _, ok := s.position(place + ": "); inside && ok {
+			e.File, e.Line = file, line
 			return
 		}
 	}
-	e.Message = strings.TrimPrefix(message, ": ")
 }
 
 func tableMessage(t *lua.LTable) string {
@@ -149,6 +181,7 @@ func fromParser(err error, file, source string) error {
 	}
 	line := p.Pos.Line
 	text := "syntax error"
+	p.Token = clip(p.Token)
 	switch {
 	case line == parse.EOF || p.Token == "":
 		line = strings.Count(strings.TrimRight(source, "\n"), "\n") + 1

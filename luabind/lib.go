@@ -3,24 +3,22 @@ package luabind
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
-	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/tool"
 )
 
 // openFlower makes the global flower, which is also what require("flower") gives.
 func (s *state) openFlower() {
 	s.openHandles()
-	flower := s.L.NewTable()
+	flower := s.L.CreateTable(0, 16)
 	for name, fn := range map[string]lua.LGFunction{
-		"agent":    s.constructor("agent"),
-		"step":     s.constructor("step"),
-		"workflow": s.constructor("workflow"),
+		"agent":    s.constructor("agent", "agent"),
+		"step":     s.constructor("step", "step"),
+		"parallel": s.constructor("parallel", "parallel"),
+		"workflow": s.constructor("workflow", "workflow"),
 		"run":      s.luaRun,
 		"sh":       s.luaSh,
 		"log":      s.luaLog,
@@ -32,6 +30,10 @@ func (s *state) openFlower() {
 	flower.RawSetString("json", s.readOnly("flower.json", s.jsonTable()))
 	flower.RawSetString("runtime", s.runtimeHandle(s.rt))
 	flower.RawSetString("script_dir", lua.LString(s.program.dir))
+	s.openRoles(flower)
+	s.openHuman(flower)
+	s.openDocuments(flower)
+	s.openPlaces(flower)
 	module := s.readOnly("flower", flower)
 	s.L.SetGlobal("flower", module)
 	s.loaded["flower"] = module
@@ -41,7 +43,7 @@ func (s *state) openFlower() {
 
 // luaLog is flower.log(text): a line for the person who watches the run.
 func (s *state) luaLog(L *lua.LState) int {
-	s.rt.Emit(event.Event{Kind: event.Task, Text: L.ToStringMeta(L.CheckAny(1)).String()})
+	s.tell(L.ToStringMeta(L.CheckAny(1)).String())
 	return 0
 }
 
@@ -52,34 +54,15 @@ func (s *state) luaSh(L *lua.LState) int {
 	if !ok || line == "" {
 		s.misuse(L, "flower.sh takes the command, a string, not a %s", s.describe(L.Get(1)))
 	}
-	var found []Mistake
-	r := s.reader(L, s.optionTable(L, 2, "flower.sh"), "", &found)
-	command := tool.Command{Line: string(line), Timeout: s.program.options.commandLimit()}
-	if r.has("timeout") {
-		command.Timeout = time.Duration(r.amount("timeout") * float64(time.Second))
-		if command.Timeout <= 0 && len(found) == 0 {
-			r.wrong("timeout", "must be more than 0 seconds")
-		}
-	}
-	r.get("timeout")
-	if dir := r.text("dir"); dir != "" {
-		full, err := s.inWorkspace(dir)
-		if err != nil {
-			r.wrong("dir", "%v", err)
-		}
-		command.Dir = full
-	}
-	r.finish()
-	if len(found) > 0 {
-		s.raise(L, CodeMisuse, newMistakes(found))
-	}
+	command := s.commandOptions(L)
+	command.Line = string(line)
 	var exit tool.Exit
 	var err error
 	s.block(func(ctx context.Context) { exit, err = s.commands.Command(ctx, command) })
 	if err != nil {
 		s.raise(L, CodeEngine, err)
 	}
-	t := L.NewTable()
+	t := L.CreateTable(0, 5)
 	t.RawSetString("code", lua.LNumber(exit.Code))
 	t.RawSetString("output", lua.LString(exit.Output))
 	t.RawSetString("timed_out", lua.LBool(exit.TimedOut))
@@ -93,18 +76,43 @@ func (s *state) luaSh(L *lua.LState) int {
 	return 1
 }
 
-// inWorkspace is the absolute path of a folder of the workspace, after links.
+// commandOptions reads flower.sh's second argument.
+func (s *state) commandOptions(L *lua.LState) tool.Command {
+	var found []Mistake
+	r := s.reader(L, s.optionTable(L, 2, "flower.sh"), "", &found)
+	command := tool.Command{Timeout: s.program.options.commandLimit()}
+	if timeout := r.seconds("timeout"); timeout > 0 {
+		command.Timeout = timeout
+	} else if r.has("timeout") && len(found) == 0 {
+		r.wrong("timeout", "must be more than 0 seconds")
+	}
+	if dir := r.text("dir"); dir != "" {
+		full, err := s.inWorkspace(dir)
+		if err != nil {
+			r.wrong("dir", "%v", err)
+		}
+		command.Dir = full
+	}
+	r.finish()
+	if len(found) > 0 {
+		s.raise(L, CodeMisuse, newMistakes(found))
+	}
+	return command
+}
+
+// inWorkspace is the absolute path of a folder of the workspace; links do not
+// lead out of it.
 func (s *state) inWorkspace(dir string) (string, error) {
-	rel := filepath.ToSlash(filepath.Clean(dir))
-	if !fs.ValidPath(rel) {
-		return "", fmt.Errorf("%q is not inside the workspace", dir)
+	rel, err := s.relative(dir)
+	if err != nil {
+		return "", err
 	}
 	info, err := s.root.Stat(rel)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", dir, cause(err))
+		return "", fmt.Errorf("%s: %w", clip(dir), cause(err))
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("%s is not a folder", dir)
+		return "", fmt.Errorf("%s is not a folder", clip(dir))
 	}
 	return filepath.Join(s.rt.Workspace(), rel), nil
 }

@@ -74,6 +74,11 @@ func (s *state) loadSource(L *lua.LState, source, name string) int {
 	if err != nil {
 		return pushResult(L, lua.LNil, err)
 	}
+	if s.chunks[c.name] == nil {
+		// The name alone: several chunks may have the same, so lines of fields do not
+		// count.
+		s.chunks[c.name] = &chunk{name: c.name}
+	}
 	L.Push(L.NewFunctionFromProto(c.proto))
 	return 1
 }

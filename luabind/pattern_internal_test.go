@@ -34,6 +34,7 @@ func (s *state) eval(tb testing.TB, source string, returns int, args ...lua.LVal
 	if err != nil {
 		return nil, err
 	}
+	s.chunks[c.name] = c
 	return s.call(tb.Context(), s.L.NewFunctionFromProto(c.proto), returns, args...)
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/flowerlua/flower/stdlib"
 )
 
 // moduleName is a name that require takes: words joined by dots. No path gets out
@@ -36,8 +38,8 @@ func (s *state) require(L *lua.LState, name string) (lua.LValue, error) {
 	if v, ok := s.loaded[name]; ok {
 		return v, nil
 	}
-	if name == "flower" || strings.HasPrefix(name, "flower.") {
-		return nil, fmt.Errorf("flower has no module %q", name)
+	if isOurs(name) {
+		return s.requireFile(L, name)
 	}
 	for _, m := range s.program.options.Modules {
 		if m.Name == name {
@@ -79,6 +81,13 @@ func (s *state) requireFile(L *lua.LState, name string) (lua.LValue, error) {
 // findModule reads a module's file. os.Root keeps links from leading out of the
 // script's folder.
 func (s *state) findModule(name string) (file, source string, err error) {
+	if own, ok := strings.CutPrefix(name, "flower."); ok {
+		raw, err := stdlib.Modules.ReadFile(own + ".lua")
+		if err != nil {
+			return "", "", fmt.Errorf("flower has no module %q", name)
+		}
+		return name + ".lua", string(raw), nil
+	}
 	dir := s.program.dir
 	if dir == "" {
 		return "", "", fmt.Errorf("there is no module %q", name)
@@ -100,7 +109,7 @@ func (s *state) findModule(name string) (file, source string, err error) {
 		defer f.Close()
 		data, err := io.ReadAll(io.LimitReader(f, maxSource+1))
 		if err == nil && len(data) > maxSource {
-			err = fmt.Errorf("a module may have %d bytes", maxSource)
+			err = tooLong("module "+name, int64(len(data)))
 		}
 		shown := filepath.Join(filepath.Dir(s.program.main.name), rel)
 		return shown, string(data), err

@@ -215,11 +215,11 @@ func (s *state) protected(fn *lua.LFunction, returns int, args []lua.LValue) (er
 // outside wins over whatever the script made of it.
 func (s *state) explain(err error, stopped error) error {
 	if stopped == nil {
-		return fromLua(err, s.program.main.name)
+		return s.fromLua(err)
 	}
 	at := &Error{File: s.program.main.name, cause: stopped, Message: stopped.Error()}
 	var placed *Error
-	if err != nil && errors.As(fromLua(err, s.program.main.name), &placed) {
+	if err != nil && errors.As(s.fromLua(err), &placed) {
 		at.File, at.Line, at.trace = placed.File, placed.Line, placed.trace
 	}
 	switch {

@@ -1,0 +1,159 @@
+--- The starter: clarify, set a goal, work under a judge. `flower "make me X"` runs
+--- it; copy it and change what you like.
+
+local flower = require("flower")
+local clarify = require("flower.clarify")
+local goals = require("flower.goal")
+local document = flower.document
+
+local words = ({
+  en = {
+    work = "work", coordinator = "coordinator", coder = "Implements, runs and checks. Give it one task with its acceptance.",
+    worker = "You implement. After each change run the check that covers it.",
+    question_log = "qa.md",
+    keep_going = "Go on with the work. Look at what is there first.",
+    more = "The person adds:\n\n%s\n\nThe goal was set anew. Its checks are now:\n%s",
+    added = "Added by the person (%s)",
+    ask_what = 'say what is to be made, for example: flower "a command line tool that counts the words in a file"',
+    needs_git = "isolate needs a git repository: run git init and commit once, or leave isolate out",
+    session = "What the person asks for:\n\n%s",
+  },
+  zh = {
+    work = "干活", coordinator = "协调者", coder = "写代码、运行、检查。一次给一件任务和它的验收方式。",
+    worker = "你负责实现。每次改动之后运行覆盖它的检查。",
+    question_log = "问答记录.md",
+    keep_going = "继续干活。先看看现在有什么。",
+    more = "对方补充：\n\n%s\n\n目标已重新设定，检查项现在是：\n%s",
+    added = "补充要求（%s）",
+    ask_what = '请说要做什么，例如：flower "一个统计文件词数的命令行工具"',
+    needs_git = "isolate 需要 git 仓库：先 git init 并提交一次，或者不用 isolate",
+    session = "对方要的是：\n\n%s",
+  },
+})[flower.lang]
+
+local M = {}
+
+--- Where the starter keeps things; makes nothing unless asked to.
+local function places(o, make)
+  local bench = flower.workbench{ outside = o.isolate, make = make }
+  local notes = bench.notes
+  return {
+    bench = bench,
+    brief = o.brief_path or document.find("brief", notes) or notes .. "/" .. document.file_name("brief"),
+    goal = o.goal_path or document.find("goal", notes) or notes .. "/" .. document.file_name("goal"),
+    questions = o.question_log or notes .. "/" .. words.question_log,
+    archive = notes .. "/archive",
+  }
+end
+
+--- What a run in this workspace would find: {waking, brief, goal, checks, woke,
+--- steps}. Writes nothing.
+function M.wake_state(o)
+  o = o or {}
+  local at = places(o, false)
+  local brief = document.load("brief", at.brief)
+  local goal = document.load("goal", at.goal)
+  local lineage = flower.lineage()
+  local waking = brief ~= nil and brief.complete
+  return {
+    waking = waking,
+    brief = waking and brief or nil,
+    goal = goal and goal.complete and goal or nil,
+    checks = goal and #goal.checks or 0,
+    woke = lineage.woke,
+    steps = lineage.steps,
+  }
+end
+
+--- Appends words to the brief, once; false when they stand there already.
+local function amend(path, text)
+  local whole = document.text(path) or ""
+  if whole:find(text, 1, true) then
+    return false
+  end
+  local title = words.added:format(os.date("%Y-%m-%d %H:%M:%S"))
+  assert(document.append(path, document.addition(title, text)))
+  return true
+end
+
+local function list(checks)
+  return "- " .. table.concat(checks, "\n- ")
+end
+
+local function work_step(at, o, channel, added)
+  local function whole(ctx)
+    local parts = { ctx[clarify.name] }
+    if ctx._goal then
+      parts[#parts + 1] = document.block(ctx._goal)
+    end
+    return table.concat(parts, "\n\n")
+  end
+
+  local step = flower.step{
+    name = words.work,
+    spec = flower.coordinator{
+      name = words.coordinator,
+      instructions = o.instructions,
+      channel = channel,
+      workers = {
+        coder = flower.worker{ description = words.coder, prompt = o.worker_prompt or words.worker, isolate = o.isolate },
+      },
+    },
+    prompt = whole,
+    resume_prompt = function(ctx)
+      if added then
+        return words.more:format(added, ctx._goal and list(ctx._goal.checks) or "")
+      end
+      return words.keep_going
+    end,
+  }
+  if o.goal == false then
+    return step
+  end
+  return goals.with_goal(step, { channel = channel, goal_path = at.goal, rounds = o.rounds, can_run = o.judge_can_run })
+end
+
+--- The workflow. o.ask is what to make, or, in a workspace that has a brief, one
+--- more thing. Other options: new, isolate, clarify_only, goal (false: no judge),
+--- rounds, judge_can_run, max_asks, timeout_s (1800), instructions, worker_prompt,
+--- brief_path, goal_path, question_log.
+function M.starter(o)
+  local ask = o.ask and o.ask:match("^%s*(.-)%s*$") or ""
+  if o.isolate and not flower.system().git then
+    error(words.needs_git, 0)
+  end
+  local at = places(o, false)
+  if o.new then
+    assert(flower.archive(at.archive, at.brief, at.goal))
+  end
+  local waking = M.wake_state(o).waking
+  if not waking and ask == "" then
+    error(words.ask_what, 0)
+  end
+  at.bench = places(o, true).bench
+
+  local added = nil
+  if waking and ask ~= "" and amend(at.brief, ask) then
+    added = ask
+  end
+  local channel = flower.channel{
+    max_asks = o.max_asks,
+    timeout = o.timeout_s or 1800,
+    log_path = at.questions,
+    amend_path = at.brief,
+  }
+  local steps = {
+    clarify.clarify_step{ channel = channel, brief_path = at.brief, prompt = words.session:format(ask) },
+  }
+  if not o.clarify_only then
+    if o.goal ~= false then
+      steps[#steps + 1] = goals.goal_step{
+        channel = channel, goal_path = at.goal, always_set = added ~= nil, can_run = o.judge_can_run,
+      }
+    end
+    steps[#steps + 1] = work_step(at, o, channel, added)
+  end
+  return flower.workflow{ name = "starter", channel = channel, workbench = at.bench, steps = steps }
+end
+
+return M

@@ -32,12 +32,11 @@ type conversation struct {
 
 // ending is how a turn ended without an error.
 type ending struct {
-	stop        harness.Stop
-	detail      string
-	words       string
-	text, last  string
-	main, sub   harness.Account // turns, calls and dispatches alone
-	interrupted bool
+	stop       harness.Stop
+	detail     string
+	words      string
+	text, last string
+	main, sub  harness.Account // turns, calls and dispatches alone
 }
 
 // How long the program has to end a turn that it is told to stop.

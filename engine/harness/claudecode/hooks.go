@@ -140,6 +140,7 @@ func (r *run) before(ctx context.Context, in hookInput) any {
 		r.fail(err)
 		return denial("The call could not be recorded, so it was not run.")
 	}
+	r.keepTreeClean(ctx, rewritten)
 	if bytes.Equal(v.Input, in.Input) {
 		return decision("allow", nil)
 	}
@@ -177,20 +178,18 @@ func (r *run) adjust(c guard.Call) guard.Call {
 		return c
 	}
 	in := map[string]json.RawMessage{}
-	if json.Unmarshal(c.Input, &in) != nil {
+	var d dispatch
+	if json.Unmarshal(c.Input, &in) != nil || lenient(c.Input, &d) != nil {
 		return c
 	}
-	var kind, isolation string
-	_, _ = json.Unmarshal(in["subagent_type"], &kind), json.Unmarshal(in["isolation"], &isolation) // absent is empty
-	_, background := in["run_in_background"]
-	isolate := r.turn.Agent.Workers[kind].Isolate && isolation == ""
-	if !background && !isolate {
+	isolate := r.turn.Agent.Workers[d.Kind].Isolate && d.Isolation == ""
+	if d.Background == nil && !isolate {
 		return c
 	}
 	delete(in, "run_in_background")
 	if isolate {
 		in["isolation"] = json.RawMessage(`"worktree"`)
-		r.say.emit(event.Event{Kind: event.Task, Tool: agentTool, Text: kind + " works in a worktree of its own",
+		r.say.emit(event.Event{Kind: event.Task, Tool: agentTool, Text: d.Kind + " works in a worktree of its own",
 			Payload: map[string]any{"isolation": "worktree", "id": c.ID}})
 	}
 	if raw, err := json.Marshal(in); err == nil {

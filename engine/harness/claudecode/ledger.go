@@ -67,7 +67,7 @@ func (l *ledger) before(ctx context.Context, r *proxy.Request) error {
 func (l *ledger) reserve(ctx context.Context, r *proxy.Request, p *model.Price) error {
 	input := float64(r.Bytes) / bytesPerToken * max(p.Input, p.CacheWrite) / 1e6
 	each := p.Output / 1e6
-	least := min(r.MaxTokens, r.Thinking+minAnswer)
+	least := min(r.MaxTokens, minAnswer)
 	for {
 		l.mu.Lock()
 		left := l.limits.USD - l.limits.SpentUSD - l.spent
@@ -76,6 +76,7 @@ func (l *ledger) reserve(ctx context.Context, r *proxy.Request, p *model.Price) 
 			if each > 0 {
 				r.MaxTokens = min(r.MaxTokens, int((free-input)/each))
 			}
+			r.Thinking = min(r.Thinking, r.MaxTokens-minAnswer/2)
 			held := input + float64(r.MaxTokens)*each
 			l.reserved += held
 			r.Held = held

@@ -43,9 +43,10 @@ type run struct {
 	proxy    *proxy.Server
 	upstream func() error // ends what stands in for the provider
 
-	failing sync.Once
-	failed  chan struct{} // closed when something of ours failed
-	failure error         // to be read when failed is closed
+	excluding sync.Once
+	failing   sync.Once
+	failed    chan struct{} // closed when something of ours failed
+	failure   error         // to be read when failed is closed
 }
 
 // marks counts the turns of this process.

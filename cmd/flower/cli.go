@@ -24,6 +24,7 @@ type globals struct {
 	Fresh     bool   `help:"Run every step in a new session, whatever earlier runs left."`
 	From      string `placeholder:"STEP" help:"Begin at a step, with the recorded results of those before it."`
 	Trust     bool   `help:"Give the script Lua's io and os."`
+	Lang      string `placeholder:"LANG" env:"FLOWER_LANG" enum:"en,zh" default:"en" help:"Language of what flower writes and tells agents: en or zh."`
 
 	ComputeLimit time.Duration `placeholder:"TIME" default:"60s" help:"How long Lua may compute between two calls into the engine (60s)."`
 }
@@ -33,6 +34,8 @@ type cli struct {
 	globals
 
 	Run      runCommand      `cmd:"" help:"Run a script (the word run can be left out)."`
+	Go       goCommand       `cmd:"" help:"Clarify, set a goal and work under a judge (the word go can be left out)."`
+	Once     onceCommand     `cmd:"" help:"Run one agent on one prompt."`
 	Sessions sessionsCommand `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
 	Runs     runsCommand     `cmd:"" help:"Show the accounts, or where the context went."`
 	Doctor   doctorCommand   `cmd:"" help:"Show settings with their origins, and what is off."`
@@ -48,6 +51,8 @@ type versionCommand struct{}
 const description = `Runs workflows of agents that are written in Lua.
 
   flower script.lua [args…]     everything behind the script is the script's
+  flower "make me X"            clarifies, sets a goal, works under a judge
+  flower once "do X"            one agent, one prompt
 
 A first script:
 
@@ -60,7 +65,7 @@ A first script:
 Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
 
 // subcommands are the words that are not scripts.
-var subcommands = []string{"run", "sessions", "runs", "doctor", "version"}
+var subcommands = []string{"run", "go", "once", "sessions", "runs", "doctor", "version"}
 
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
@@ -104,6 +109,10 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return wrongUse("%v (see flower --help)", err)
 	}
 	switch command, rest, _ := strings.Cut(parsed.Command(), " "); command {
+	case "go":
+		return a.runStarter(ctx, c)
+	case "once":
+		return a.runOnce(ctx, c)
 	case "sessions":
 		sub, _, _ := strings.Cut(rest, " ")
 		return a.sessions(ctx, c, sub)
@@ -123,7 +132,13 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 // is its value; known is false for a flag there is not.
 func takesValue(parser *kong.Kong) func(flag string) (value, known bool) {
 	values := map[string]bool{"--help": false, "-h": false}
-	for _, f := range parser.Model.Flags {
+	flags := slices.Clone(parser.Model.Flags)
+	for _, command := range parser.Model.Children {
+		if command.Name == "go" { // whose name can be left out
+			flags = append(flags, command.Flags...)
+		}
+	}
+	for _, f := range flags {
 		values["--"+f.Name] = !f.IsBool()
 		if f.Short != 0 {
 			values["-"+string(f.Short)] = !f.IsBool()
@@ -140,10 +155,10 @@ func takesValue(parser *kong.Kong) func(flag string) (value, known bool) {
 func split(words []string, takesValue func(string) (value, known bool)) (own, script []string, err error) {
 	at := firstWord(words, takesValue)
 	if at == len(words) {
-		if len(words) == 0 || !slices.ContainsFunc(words, isHelp) {
-			return nil, nil, wrongUse("name a script: flower script.lua (see flower --help)")
+		if slices.ContainsFunc(words, isHelp) {
+			return words, nil, nil
 		}
-		return words, nil, nil
+		return append([]string{"go"}, words...), nil, nil
 	}
 	word := words[at]
 	if word == "run" {
@@ -159,11 +174,15 @@ func split(words []string, takesValue func(string) (value, known bool)) (own, sc
 	if slices.Contains(subcommands, word) {
 		return words, nil, nil
 	}
-	if err := classify(word, words[at+1:]); err != nil {
+	script, err = words[at+1:], nil
+	isScript, err := classify(word, script)
+	if err != nil {
 		return nil, nil, err
 	}
-	own = append(slices.Clone(words[:at]), "run", word)
-	return own, words[at+1:], nil
+	if !isScript {
+		return append([]string{"go"}, words...), nil, nil
+	}
+	return append(slices.Clone(words[:at]), "run", word), script, nil
 }
 
 func isHelp(word string) bool { return word == "--help" || word == "-h" }
@@ -183,20 +202,22 @@ func firstWord(words []string, takesValue func(string) (value, known bool)) int 
 	return len(words)
 }
 
-// classify says what is wrong with a first word that is no subcommand, if it is
-// no script either.
-func classify(word string, rest []string) error {
+// classify tells a script from an ask. One bare word that nearly is a command or a
+// script is an error: a typing slip must not start a paid run.
+func classify(word string, rest []string) (script bool, err error) {
 	if strings.HasSuffix(word, ".lua") {
-		return checkScript(word)
+		return true, checkScript(word)
 	}
 	if info, err := os.Stat(word); err == nil && !info.IsDir() {
-		return nil
+		return true, nil
 	}
-	candidates := append(luaFiles(), subcommands...)
-	if match, ok := spell.Near(word, candidates); ok && len(rest) == 0 {
-		return wrongUse("%q is neither a command nor a script — did you mean %q?", word, match)
+	if word == "--" || strings.ContainsAny(word, " \t\n") || slices.ContainsFunc(rest, func(w string) bool { return !strings.HasPrefix(w, "-") }) {
+		return false, nil
 	}
-	return wrongUse("%q is neither a command nor a script: name a file that ends in .lua (see flower --help)", word)
+	if match, ok := spell.Near(word, append(luaFiles(), subcommands...)); ok {
+		return false, wrongUse("%q is neither a command nor a script — did you mean %q? To have it made: flower go %s", word, match, word)
+	}
+	return false, nil
 }
 
 // checkScript reports a script that is not there, with the near match.

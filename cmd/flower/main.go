@@ -35,13 +35,17 @@ func main() {
 
 // app is one call of the program.
 type app struct {
+	in       io.Reader
 	out, err io.Writer
+
+	typed   input
+	drained bool // standard input was read as an ask
 }
 
 // run does what the words ask for and gives the exit code, or the signal to
 // leave by.
 func run(words []string, out, errOut io.Writer) (code int, sig os.Signal) {
-	a := &app{out: out, err: errOut}
+	a := &app{in: os.Stdin, out: out, err: errOut}
 	ctx, signals := watchSignals(context.Background())
 	defer signals.stop()
 	err := a.dispatch(ctx, words)

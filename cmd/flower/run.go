@@ -33,52 +33,89 @@ type source struct {
 	close    func()
 }
 
-// runScript runs a script's workflow. Everything that can be wrong with the
-// command is found before a folder is made.
-func (a *app) runScript(ctx context.Context, c *cli, args []string) (err error) {
+// bed is everything that a run needs, opened.
+type bed struct {
+	rt    *engine.Runtime
+	db    *store.Store
+	src   *source
+	sinks *sinks
+	start time.Time
+}
+
+// open makes a bed. Everything that can be wrong with the command is found before
+// a folder is made.
+func (a *app) open(c *cli, adjust func(*engine.Config)) (_ *bed, err error) {
+	workspace, runDir, err := c.places()
+	if err != nil {
+		return nil, err
+	}
+	b := &bed{start: time.Now()}
+	if b.src, err = c.source(workspace); err != nil {
+		return nil, err
+	}
+	if b.db, err = store.Open(filepath.Join(runDir, "sessions"), nil); err != nil {
+		b.src.close()
+		return nil, err
+	}
+	if b.sinks, err = a.openSinks(c); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	config := engine.Config{
+		Workspace: workspace, RunDir: runDir, Store: b.db, Harness: newHarness(b.src, runDir),
+		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.sinks, Lang: c.Lang,
+	}
+	if adjust != nil {
+		adjust(&config)
+	}
+	if b.rt, err = engine.New(config); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	a.talk(b)
+	return b, nil
+}
+
+// close ends the run's parts, those that were opened.
+func (b *bed) close() error {
+	if b.rt != nil {
+		b.rt.Close()
+	}
+	var err error
+	if b.sinks != nil {
+		err = b.sinks.close()
+	}
+	err = errors.Join(err, b.db.Close())
+	b.src.close()
+	return err
+}
+
+// runScript runs a script's workflow.
+func (a *app) runScript(ctx context.Context, c *cli, args []string) error {
 	if c.ComputeLimit <= 0 {
 		return wrongUse("--compute-limit is %v; it must be more than nothing", c.ComputeLimit)
 	}
-	program, err := luabind.LoadFile(c.Run.Script, &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit})
+	program, err := luabind.LoadFile(c.Run.Script, c.luaOptions(nil))
 	if err != nil {
 		return err
 	}
-	workspace, runDir, err := c.places()
-	if err != nil {
-		return err
-	}
-	src, err := c.source(workspace)
-	if err != nil {
-		return err
-	}
-	defer src.close()
+	return a.runProgram(ctx, c, program, args, nil)
+}
 
-	db, err := store.Open(filepath.Join(runDir, "sessions"), nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+func (c *cli) luaOptions(values map[string]any) *luabind.Options {
+	return &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit, Values: values}
+}
 
-	sinks, err := a.openSinks(c)
+func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, args []string, adjust func(*engine.Config)) (err error) {
+	b, err := a.open(c, adjust)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, sinks.close()) }()
-
-	rt, err := engine.New(engine.Config{
-		Workspace: workspace, RunDir: runDir, Store: db, Harness: newHarness(src, runDir),
-		Model: src.name, Endpoint: src.endpoint, Sink: sinks,
-	})
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	ending, err := program.Run(ctx, rt, args)
-	rt.Close()
+	defer func() { err = errors.Join(err, b.close()) }()
+	ending, err := program.Run(ctx, b.rt, args)
+	b.rt.Close()
 	if err != nil {
 		return a.explain(ctx, c, err)
 	}
-	return sinks.screen.closing(ctx, rt, ending, src.note, time.Since(start))
+	return b.sinks.screen.closing(ctx, b.rt, ending, b.src.note, time.Since(b.start))
 }
 
 // explain keeps a script's error, with its backtrace for -v; a stop from outside
@@ -134,7 +171,7 @@ func (c *cli) source(workspace string) (*source, error) {
 	}
 	credential, err := s.Credential()
 	if errors.Is(err, settings.ErrNoCredential) {
-		return nil, fmt.Errorf("%w\nTo try the script without a key, rehearse it: flower --rehearse FILE.lua %s", err, c.Run.Script)
+		return nil, fmt.Errorf("%w\nTo try the script without a key, rehearse it: flower --rehearse FILE.lua %s", err, cmp.Or(c.Run.Script, "…"))
 	}
 	if err != nil {
 		return nil, err
@@ -155,10 +192,14 @@ func (c *cli) source(workspace string) (*source, error) {
 type sinks struct {
 	screen *screen
 	file   *eventFile // nil without --events
+	onAsk  func()     // told of each question; nil: nobody
 }
 
 func (s *sinks) Emit(e event.Event) {
 	s.screen.Emit(e)
+	if e.Kind == event.Ask && e.Payload["state"] == "asked" && s.onAsk != nil {
+		s.onAsk()
+	}
 	if s.file != nil {
 		s.file.Emit(e)
 	}

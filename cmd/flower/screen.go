@@ -147,6 +147,8 @@ func (s *screen) render(e event.Event) string {
 		return s.oneLine(indent+"> "+e.Tool+": ", e.Text)
 	case event.Task, event.System:
 		return s.wrap(indent+"* ", e.Text)
+	case event.Ask:
+		return s.renderAsk(e)
 	case event.Error:
 		return s.wrap(indent+"! ", e.Text)
 	case event.Retry:

@@ -161,7 +161,11 @@ func (e *engine) find(txn *badger.Txn, key transcript.Key, h *head, uuid string)
 
 // write stores es behind old, which is nil for a new transcript.
 func (e *engine) write(key transcript.Key, old *head, es []transcript.Entry) (uint64, error) {
-	if err := e.writable(); err != nil {
+	size := int64(0)
+	for i := range es {
+		size += int64(len(es[i].Raw))
+	}
+	if err := e.writable(size); err != nil {
 		return 0, err
 	}
 	next := head{}

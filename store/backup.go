@@ -145,9 +145,8 @@ func (b *backupWriter) transcript(txn *badger.Txn, key transcript.Key, h *head) 
 	return b.put(backupHead, append(body, h.encode()...))
 }
 
-// Restore makes a new store in dir from a backup, and checks it. dir must not exist
-// or be empty; it is left as it was when there is an error.
-func Restore(ctx context.Context, dir string, from io.Reader, o *Options) error {
+// restoreFolder is Restore.
+func restoreFolder(ctx context.Context, dir string, from io.Reader, o Options) error {
 	names, err := listNames(dir)
 	if len(names) > 0 || ignoreMissing(err) != nil {
 		return unavailable("restore to %s: it is not empty: choose another folder", dir)
@@ -160,7 +159,7 @@ func Restore(ctx context.Context, dir string, from io.Reader, o *Options) error 
 		return unavailable("restore to %s (%v)", dir, err)
 	}
 	defer os.RemoveAll(work)
-	if err := restoreTo(ctx, work, from, withDefaults(o)); err != nil {
+	if err := restoreTo(ctx, work, from, o); err != nil {
 		return fmt.Errorf("restore to %s: %w", dir, err)
 	}
 	if err := ignoreMissing(os.Remove(dir)); err != nil {
@@ -203,7 +202,7 @@ func (e *engine) restore(ctx context.Context, from io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := e.writable(); err != nil {
+		if err := e.writable(0); err != nil {
 			return err
 		}
 		kind, body, err := readNote(in)

@@ -32,6 +32,9 @@ const (
 	opBackup
 )
 
+// writes reports whether the operation changes the store.
+func (o op) writes() bool { return o == opAppend || o == opFork || o == opDelete || o == opPut }
+
 // request is one call of an operation; which fields matter depends on Op.
 type request struct {
 	Op      op

@@ -350,9 +350,9 @@ func (e *engine) unbroken() error {
 	return nil
 }
 
-// writable is nil when there is room for more. Badger maps its files into memory:
-// with a full disk, a write to them would end the process.
-func (e *engine) writable() error {
+// writable is nil when there is room for that many bytes more. Badger maps its files
+// into memory: with a full disk, a write to them would end the process.
+func (e *engine) writable(size int64) error {
 	if err := e.unbroken(); err != nil || e.o.MinFree < 0 {
 		return err
 	}
@@ -360,9 +360,10 @@ func (e *engine) writable() error {
 	if err != nil {
 		return unavailable("store %s: free space is not known (%v)", e.dir, err)
 	}
-	if free < e.o.MinFree {
+	// What is small is written twice, to a log and to a table.
+	if need := e.o.MinFree + 2*size; free < need {
 		return unavailable("store %s: %d MiB are free, %d MiB are needed: make room; nothing was lost",
-			e.dir, free>>20, e.o.MinFree>>20)
+			e.dir, free>>20, need>>20)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (e *engine) fork(ctx context.Context, q *request) error {
 	if err := errors.Join(checkKey(q.Key), checkKey(q.Dst)); err != nil {
 		return err
 	}
-	if err := e.writable(); err != nil {
+	if err := e.writable(0); err != nil {
 		return err
 	}
 	if err := e.forkLocked(q); err != nil || !e.o.SyncAlways {

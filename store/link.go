@@ -137,7 +137,7 @@ func (l *link) call(ctx context.Context, q request) (*reply, error) {
 		if err != nil {
 			return new(reply), err
 		}
-		r, err := b.call(ctx, &q)
+		r, err := l.ask(ctx, b, &q)
 		if !errors.Is(err, errGone) {
 			return r, err
 		}
@@ -145,6 +145,18 @@ func (l *link) call(ctx context.Context, q request) (*reply, error) {
 		q.Again = true
 	}
 	return new(reply), unavailable("store %s: its owners end as soon as they begin", l.dir)
+}
+
+// ask has b carry out a request. An owner does not know whether this process wants
+// every write to be synced.
+func (l *link) ask(ctx context.Context, b backend, q *request) (*reply, error) {
+	r, err := b.call(ctx, q)
+	_, elsewhere := b.(*remote)
+	if err != nil || !elsewhere || !l.o.SyncAlways || !q.Op.writes() {
+		return r, err
+	}
+	_, err = b.call(ctx, &request{Op: opSync})
+	return r, err
 }
 
 // backup is not begun anew when the owner goes away: a part has been written.

@@ -17,11 +17,8 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 )
 
-// Repair makes a store that is damaged so that it cannot be opened one that can, and
-// tells what is left of it. Nobody may have the store open. What cannot be read is
-// laid aside, in the folder damaged below dir; what is missing of a session is told
-// again whenever it is loaded. Of a store that is sound it changes nothing.
-func Repair(ctx context.Context, dir string, o *Options) (CheckReport, error) {
+// repairFolder is Repair.
+func repairFolder(ctx context.Context, dir string, o Options) (CheckReport, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return CheckReport{}, unavailable("repair %s (%v)", dir, err)
 	}
@@ -39,13 +36,12 @@ func Repair(ctx context.Context, dir string, o *Options) (CheckReport, error) {
 	if err := repairTables(filepath.Join(dir, dirDB), filepath.Join(dir, dirDamaged)); err != nil {
 		return CheckReport{}, unavailable("repair %s (%v)", dir, err)
 	}
-	opts := withDefaults(o)
-	opts.repair = true
-	e, err := openEngine(dir, opts)
+	o.repair = true
+	e, err := openEngine(dir, o)
 	if err != nil {
 		return CheckReport{}, err
 	}
-	l := &link{dir: dir, o: opts, b: &owner{engine: e, dir: dir}}
+	l := &link{dir: dir, o: o, b: &owner{engine: e, dir: dir}}
 	report, err := l.check(ctx)
 	return report, errors.Join(err, e.rest(), e.close())
 }

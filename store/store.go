@@ -30,7 +30,8 @@ import (
 	"github.com/flowerlua/flower/engine/transcript"
 )
 
-// Options set up a Store. The zero value is ready for use.
+// Options set up a Store. The zero value is ready for use. MinFree, GCEvery and Now
+// matter in the process that owns the store.
 type Options struct {
 	// SyncAlways makes every write safe against a power cut before it returns.
 	// False leaves that to Sync.
@@ -221,6 +222,20 @@ func (s *Store) Check(ctx context.Context) (CheckReport, error) { return s.link.
 // named by an error that wraps transcript.ErrDamaged. After any other error w holds
 // no whole backup.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error { return s.link.backup(ctx, w) }
+
+// Restore makes a new store in dir from a backup, and checks it. dir must not exist
+// or be empty; it is left as it was when there is an error.
+func Restore(ctx context.Context, dir string, from io.Reader, o *Options) error {
+	return restoreFolder(ctx, dir, from, withDefaults(o))
+}
+
+// Repair makes a store that is damaged so that it cannot be opened one that can, and
+// tells what is left of it. Nobody may have the store open. What cannot be read is
+// laid aside, in the folder damaged below dir; what is missing of a session is told
+// again whenever it is loaded. Of a store that is sound it changes nothing.
+func Repair(ctx context.Context, dir string, o *Options) (CheckReport, error) {
+	return repairFolder(ctx, dir, withDefaults(o))
+}
 
 // GCReport is what GC did. Before and After are the bytes on the disk.
 type GCReport struct {

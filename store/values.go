@@ -60,7 +60,7 @@ func (e *engine) put(ctx context.Context, q *request) (uint64, error) {
 	if q.At == "" || len(q.Value) > maxValue {
 		return 0, fmt.Errorf("value %.80q of %d bytes: a name is needed, and at most %d bytes", q.At, len(q.Value), maxValue)
 	}
-	if err := e.writable(); err != nil {
+	if err := e.writable(int64(len(q.Value))); err != nil {
 		return 0, err
 	}
 	rev, err := e.putLocked(q)

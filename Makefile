@@ -3,9 +3,11 @@
 .DEFAULT_GOAL := help
 GO ?= go
 PACKAGES := ./...
-# How long each fuzz target runs; how often a process is killed by make crash.
+# How long each fuzz target runs; how often make crash kills a process, and how
+# many stores it damages.
 FUZZTIME ?= 60s
 KILLS ?= 500
+DAMAGES ?= 500
 
 .PHONY: help
 help: ## Show this list
@@ -41,6 +43,11 @@ fuzz: ## Run every fuzz target for FUZZTIME (60s)
 			echo "== $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+.PHONY: crash
+crash: ## Kill processes that use a store KILLS times (500), damage DAMAGES stores (500)
+	$(GO) run ./internal/crash -kills $(KILLS)
+	$(GO) test ./store -count=1 -timeout 60m -run '^TestDamage' -damages $(DAMAGES) -v
 
 .PHONY: bench
 bench: ## Measure, each figure beside its anchor

@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"internal/spell":       {},
 	"internal/messagesapi": {},
 	"internal/layout":      {},
+	"internal/crash":       {"engine/transcript", "store", "store/storetest"},
 	"cmd/flower":           {everything},
 	"examples":             {everything},
 	"examples/embed":       {everything},

@@ -179,11 +179,22 @@ func (r *run) environment() ([]string, error) {
 		"DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1",
 		"CLAUDE_CODE_MAX_RETRIES":                 strconv.Itoa(max(r.h.config.Retries, 0)),
 		"CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
-		"NO_PROXY": withLoopback(os.Getenv("NO_PROXY")), "no_proxy": withLoopback(os.Getenv("no_proxy")),
+		// Its folder would not outlive the turn, and its name would make every
+		// process's prompt another one.
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+		"NO_PROXY":                        withLoopback(os.Getenv("NO_PROXY")), "no_proxy": withLoopback(os.Getenv("no_proxy")),
 		jobVariable: os.Getenv(jobVariable) + r.mark,
 	})
 	if slices.Contains(r.offered, "TodoWrite") {
 		env["CLAUDE_CODE_ENABLE_TASKS"] = "0" // the other tools for lists take its place
+	}
+	if !slices.Contains(r.offered, "BashOutput") {
+		env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1" // nobody could ask for the output
+	}
+	for name, key := range map[string]string{"opus": "OPUS", "sonnet": "SONNET", "haiku": "HAIKU"} {
+		if full := r.h.config.Aliases[name]; full != "" {
+			env["ANTHROPIC_DEFAULT_"+key+"_MODEL"] = full
+		}
 	}
 	if !slices.Contains(r.offered, "Skill") {
 		env["CLAUDE_CODE_DISABLE_BUNDLED_SKILLS"] = "1"

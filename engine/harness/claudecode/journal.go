@@ -229,17 +229,23 @@ func (j *journal) deny(id string) error {
 	if over := len(j.denied) - maxDenials; over > 0 {
 		j.denied = j.denied[over:]
 	}
+	return j.putDenials()
+}
+
+// putDenials stores the denied calls; the lock is held.
+func (j *journal) putDenials() error {
 	raw, err := json.Marshal(j.denied)
 	if err != nil {
 		return err
 	}
 	if j.deniedR, err = j.store.Put(j.patient, denialsName(j.key), raw, j.deniedR); err != nil {
-		return fmt.Errorf("session %s: a denial could not be recorded: %w", j.key, err)
+		return fmt.Errorf("session %s: its denials could not be recorded: %w", j.key, err)
 	}
 	return nil
 }
 
-// loadDenials reads the denied calls that are known of a session.
+// loadDenials reads the denied calls that are known of a session; a fork takes over
+// those of its origin.
 func (j *journal) loadDenials(k transcript.Key) error {
 	raw, rev, err := j.store.Get(j.patient, denialsName(k))
 	if errors.Is(err, transcript.ErrNotFound) {
@@ -253,8 +259,11 @@ func (j *journal) loadDenials(k transcript.Key) error {
 	}
 	if k == j.key {
 		j.deniedR = rev
+		return nil
 	}
-	return nil
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.putDenials()
 }
 
 // wasDenied reports whether we denied a call.

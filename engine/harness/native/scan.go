@@ -5,6 +5,7 @@ package native
 // thousands of entries is opened without copying it.
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -44,16 +45,23 @@ func (s *scanner) value() json.RawMessage {
 }
 
 func (s *scanner) skipString() {
-	for s.pos++; s.pos < len(s.text); s.pos++ {
-		switch s.text[s.pos] {
-		case '\\':
-			s.pos++
-		case '"':
+	start := s.pos + 1
+	for s.pos = start; ; s.pos++ {
+		end := bytes.IndexByte(s.text[min(s.pos, len(s.text)):], '"')
+		if end < 0 {
+			s.pos = len(s.text)
+			return
+		}
+		s.pos += end
+		escapes := 0
+		for i := s.pos - 1; i >= start && s.text[i] == '\\'; i-- {
+			escapes++
+		}
+		if escapes%2 == 0 {
 			s.pos++
 			return
 		}
 	}
-	s.pos = len(s.text)
 }
 
 func (s *scanner) skipNested() {

@@ -26,6 +26,7 @@ const (
 	dirDB       = "db"
 	dirBlobs    = "blobs"
 	dirDamaged  = "damaged" // what could not be read, kept for a person to look at
+	suffixNew   = ".new"    // of a file that is to replace another
 )
 
 // format is the form of the whole folder. A store with a higher one was made by a
@@ -69,7 +70,7 @@ func prepareDir(dir string) error {
 		return nil
 	}
 	for _, e := range entries {
-		if !slices.Contains(ours, e.Name()) && !strings.HasPrefix(e.Name(), "."+fileMarker) {
+		if !slices.Contains(ours, strings.TrimSuffix(e.Name(), suffixNew)) {
 			return fmt.Errorf("store %s holds %q and no %s: %w: choose an empty folder: %w",
 				dir, e.Name(), fileMarker, errForeign, transcript.ErrUnavailable)
 		}
@@ -106,21 +107,17 @@ func writeMarker(dir string, m marker) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "."+fileMarker+"-")
-	if err != nil {
+	return replaceFile(filepath.Join(dir, fileMarker), append(b, '\n'))
+}
+
+// replaceFile gives a file another content, at once. The lock is held, so nobody else
+// uses the name of the new file.
+func replaceFile(path string, data []byte) error {
+	next := path + suffixNew
+	if err := os.WriteFile(next, data, 0o600); err != nil {
 		return err
 	}
-	_, err = f.Write(append(b, '\n'))
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, fileMarker))
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return os.Rename(next, path)
 }
 
 func newMarker() marker {

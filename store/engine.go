@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -63,6 +64,10 @@ type engine struct {
 // valueThreshold is the size from which a value lies in the value log, in bytes.
 const valueThreshold = 1 << 10
 
+// openNeeds is the free space, in bytes, without which a store is not opened, unless
+// Options.MinFree is less.
+const openNeeds = 16 << 20
+
 // badgerOptions are small: a store is one of many things in a process.
 func badgerOptions(dir string, log badger.Logger) badger.Options {
 	o := badger.DefaultOptions(dir)
@@ -98,6 +103,9 @@ func openEngine(dir string, o Options) (*engine, error) {
 		seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), trouble: &trouble{},
 	}
 	e.commits.Store(1) // what an earlier owner has not synced
+	if err := e.roomToOpen(); err != nil {
+		return nil, err
+	}
 	var found recall
 	if e.witness, found, err = openWitness(filepath.Join(dir, fileWitness), e.o.boot()); err != nil {
 		return nil, unavailable("store %s (%v)", dir, err)
@@ -137,7 +145,7 @@ func (e *engine) openDB(m marker) error {
 	}
 	var err error
 	if e.found, err = preflight(dir, filepath.Join(e.dir, dirDamaged)); err != nil {
-		return e.damaged(err.Error())
+		return e.unopened(err)
 	}
 	err = safely(func() (err error) {
 		e.db, err = badger.Open(badgerOptions(dir, e.trouble))
@@ -149,9 +157,19 @@ func (e *engine) openDB(m marker) error {
 		return err
 	})
 	if err != nil {
-		return e.damaged(err.Error())
+		return e.unopened(err)
 	}
 	return nil
+}
+
+// unopened says why the database was not opened. Badger's errors are texts.
+func (e *engine) unopened(err error) error {
+	for _, no := range [...]syscall.Errno{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EACCES, syscall.EPERM, syscall.EIO, syscall.EROFS} {
+		if strings.Contains(err.Error(), no.Error()) {
+			return unavailable("store %s cannot be opened (%v)", e.dir, err)
+		}
+	}
+	return e.damaged(err.Error())
 }
 
 func dirIsEmpty(dir string) bool {
@@ -180,152 +198,6 @@ func (e *engine) damaged(what string) error {
 	}
 	return fmt.Errorf("store %s: %s; %s; repair it, which saves what can be read, or restore a backup: %w",
 		e.dir, what, held, transcript.ErrDamaged)
-}
-
-// settle compares the database with the marker and the witness.
-func (e *engine) settle(m marker, found recall) error {
-	if err := e.checkID(m); err != nil {
-		return err
-	}
-	if found.lost {
-		if err := e.remark(); err != nil {
-			return err
-		}
-	}
-	for _, name := range found.unsure {
-		if key, ok := parseKey([]byte(name)); ok {
-			if err := e.settleOne(key); err != nil {
-				return err
-			}
-		}
-	}
-	if found.lost || found.stale {
-		if err := e.witness.rewrite(e.syncFiles); err != nil {
-			return err
-		}
-	}
-	if len(e.found.aside) > 0 && e.lost(transcript.Key{}) == nil {
-		for _, path := range e.found.aside {
-			if err := os.Remove(path); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checkID makes sure that the database is the one that the marker speaks of.
-func (e *engine) checkID(m marker) error {
-	var id []byte
-	err := e.view(func(txn *badger.Txn) (err error) {
-		id, err = getBytes(txn, []byte(keyStoreID))
-		if errors.Is(err, badger.ErrKeyNotFound) {
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	now, err := readMarker(e.dir)
-	if err != nil {
-		return err
-	}
-	switch {
-	case len(id) > 0 && now.Store == "": // the marker is lost; the database tells
-		e.id = string(id)
-		return writeMarker(e.dir, marker{Store: "flower", Format: format, ID: e.id, Ready: true})
-	case len(id) == 0 && (m.Ready || now.Store == "") && !e.o.repair:
-		return e.damaged("its database is empty")
-	case len(id) == 0 && now.Store == "":
-		now = newMarker()
-	case len(id) > 0 && string(id) != now.ID:
-		return e.damaged("its database belongs to another store")
-	}
-	e.id = now.ID
-	if now.Ready && len(id) > 0 {
-		return nil
-	}
-	e.unready = true
-	return e.commit(nil, pair{[]byte(keyStoreID), []byte(e.id)})
-}
-
-// ready lets the marker say that the database holds the id, once it surely does.
-func (e *engine) ready() error {
-	if !e.unready {
-		return nil
-	}
-	if err := e.syncFiles(); err != nil {
-		return err
-	}
-	return writeMarker(e.dir, marker{Store: "flower", Format: format, ID: e.id, Ready: true})
-}
-
-// remark makes the marks anew, from the database.
-func (e *engine) remark() error {
-	return e.view(func(txn *badger.Txn) error {
-		err := eachKey(txn, []byte{tagHead}, func(item *badger.Item) error {
-			name := string(item.Key()[1:])
-			return item.Value(func(b []byte) error {
-				if h, err := decodeHead(b); err == nil {
-					e.witness.marks[name] = mark{h.last, h.chain}
-				}
-				return nil
-			})
-		})
-		if err != nil {
-			return err
-		}
-		return eachKey(txn, []byte{tagValue}, func(item *badger.Item) error {
-			name := string(item.Key()[1:])
-			return item.Value(func(b []byte) error {
-				if v, err := decodeValue(b); err == nil {
-					e.witness.values[name] = v.rev
-				}
-				return nil
-			})
-		})
-	})
-}
-
-// settleOne looks at a transcript whose newest entries a power cut may have torn,
-// and ends it before the first that cannot be read.
-func (e *engine) settleOne(key transcript.Key) error {
-	name := string(keyBytes(key))
-	m := e.witness.marks[name]
-	var h *head
-	good := linker{sum: m.chain}
-	last := m.last
-	err := e.view(func(txn *badger.Txn) (err error) {
-		if h, err = readHead(txn, key); err != nil || h == nil {
-			return err
-		}
-		for seq := m.last + 1; seq <= h.last; seq++ {
-			rec, err := e.record(txn, h.logOf(seq), seq)
-			if err == nil {
-				err = e.fill(&rec)
-			}
-			link := linker{sum: good.sum}
-			if err != nil || link.add(rec.raw) != rec.chain {
-				return nil
-			}
-			good, last = link, seq
-		}
-		return nil
-	})
-	switch {
-	case err != nil || h == nil || h.last < m.last:
-		return err // what is missing shows when the session is read
-	case last == 0:
-		return e.remove([][]byte{headKey(key)})
-	case last < h.last:
-		h.last, h.chain = last, good.sum
-		if err := e.commit(nil, pair{headKey(key), h.encode()}); err != nil {
-			return err
-		}
-	}
-	e.witness.marks[name] = mark{last, good.sum}
-	return nil
 }
 
 // lock takes the locks for writing to a name; the result releases them.
@@ -366,6 +238,16 @@ func (e *engine) writable(size int64) error {
 			e.dir, free>>20, need>>20)
 	}
 	return nil
+}
+
+// roomToOpen is nil when there is room for the files that are made at open.
+func (e *engine) roomToOpen() error {
+	free, err := freeSpace(e.dir)
+	need := min(e.o.MinFree, openNeeds)
+	if err != nil || free >= need {
+		return err
+	}
+	return unavailable("store %s: %d MiB are free, %d MiB are needed to open it: make room", e.dir, free>>20, need>>20)
 }
 
 // background removes waste when there is some and collects the value log on a

@@ -202,11 +202,7 @@ func mendLog(path, damaged string) error {
 	if _, err := layAside(path, damaged); err != nil {
 		return err
 	}
-	next := path + ".mended"
-	if err := os.WriteFile(next, scan.mended(), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return replaceFile(path, scan.mended())
 }
 
 // retireValueLog makes an empty file the newest value log. Badger reads the newest

@@ -181,7 +181,7 @@ func writeManifest(path string, tables map[uint64]badger.TableManifest) error {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(changes)))
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(changes, crcTable))
 	b = append(b, changes...)
-	next := path + ".repaired"
+	next := path + suffixNew
 	if err := os.WriteFile(next, b, 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -39,12 +39,7 @@ func writeNotice(dir string, n notice) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, fileOwner)
-	next := path + "." + strconv.Itoa(os.Getpid())
-	if err := os.WriteFile(next, append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return replaceFile(filepath.Join(dir, fileOwner), append(b, '\n'))
 }
 
 // listen opens the owner's socket. The paths of folders are too long for one, so

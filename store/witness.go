@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 )
 
@@ -345,21 +344,16 @@ func (w *witness) rewrite(sync func() error) error {
 		b = appendNote(b, noteValue, append(binary.AppendUvarint(nil, rev), name...))
 	}
 	b = appendNote(b, noteSynced, binary.AppendUvarint(nil, uint64(len(b))))
-	next := w.path + "." + strconv.Itoa(os.Getpid())
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(b); err == nil {
-		err = os.Rename(next, w.path)
-	}
-	if err != nil {
-		f.Close()
-		os.Remove(next)
+	if err := replaceFile(w.path, b); err != nil {
 		return err
 	}
 	if w.f != nil {
-		w.f.Close()
+		w.f.Close() // it is of the file that was replaced
+		w.f = nil
+	}
+	f, err := os.OpenFile(w.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
 	}
 	w.f, w.size, w.kept = f, int64(len(b)), int64(len(b))
 	return nil

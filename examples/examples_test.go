@@ -105,3 +105,47 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("output:\n%s", &out)
 	}
 }
+
+func TestReview_in_a_fork(t *testing.T) {
+	workspace, _ := rehearse(t, "review")
+	rows := manifest(t, workspace)
+	if len(rows) != 3 || rows[1].SessionID == rows[0].SessionID || rows[2].SessionID != rows[0].SessionID {
+		t.Errorf("manifest %+v", rows)
+	}
+}
+
+func TestGuard_denies_and_shortens(t *testing.T) {
+	workspace, _ := rehearse(t, "guard")
+	if rows := manifest(t, workspace); len(rows) != 1 || !strings.Contains(rows[0].Text, "95 more lines") {
+		t.Errorf("manifest %+v", rows)
+	}
+}
+
+func TestResearch_side_by_side(t *testing.T) {
+	workspace, _ := rehearse(t, "research")
+	answer, err := os.ReadFile(filepath.Join(workspace, "answer.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"what", "how", "who"} {
+		if !strings.Contains(string(answer), "Found out about "+name) {
+			t.Errorf("the answer lacks %s:\n%s", name, answer)
+		}
+	}
+}
+
+func TestStarter_is_sent_back_and_then_achieved(t *testing.T) {
+	workspace := t.TempDir()
+	cmd := exec.Command(program, "-w", workspace, "--rehearse", "starter.rehearsal.lua", "--timeout", "0", "a script that says hello")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	script, err := os.ReadFile(filepath.Join(workspace, "hello.sh"))
+	if err != nil || !strings.Contains(string(script), "${1:-world}") {
+		t.Errorf("hello.sh %q, %v", script, err)
+	}
+	if !strings.Contains(string(out), "work#round2") {
+		t.Errorf("output:\n%s", out)
+	}
+}

@@ -126,7 +126,7 @@ func fit(columns []column, cells [][]string, width int) []int {
 			least += w + columnGap
 		}
 		if least <= width {
-			shrink(columns, widths, least+spare-width)
+			shrink(columns, widths, least+spare-width, flexMin)
 			return widths
 		}
 		victim := -1
@@ -136,18 +136,20 @@ func fit(columns []column, cells [][]string, width int) []int {
 			}
 		}
 		if victim < 0 {
+			shrink(columns, widths, least+spare-width, 1)
 			return widths
 		}
 		widths[victim] = 0
 	}
 }
 
-// shrink takes excess cells from the flex columns, from the widest first.
-func shrink(columns []column, widths []int, excess int) {
+// shrink takes excess cells from the flex columns, from the widest first; each keeps
+// its least.
+func shrink(columns []column, widths []int, excess, least int) {
 	for ; excess > 0; excess-- {
 		widest := -1
 		for i, c := range columns {
-			if c.flex && widths[i] > flexMin && (widest < 0 || widths[i] > widths[widest]) {
+			if c.flex && widths[i] > least && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -207,6 +209,17 @@ func byteSize(n int64) string {
 		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/(unit*unit))
+}
+
+// tokenText is a number of tokens in a few characters.
+func tokenText[N int | int64](n N) string {
+	switch {
+	case n < 1000:
+		return strconv.FormatInt(int64(n), 10)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
 // entryCount is a number of entries.

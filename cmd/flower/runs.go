@@ -142,7 +142,7 @@ func (p *page) accounts(accounts []account) {
 	if len(accounts) > 1 {
 		t := totalOf(all)
 		p.text("", fmt.Sprintf("%s: %s, %s, %s tokens, %s from the cache, %s", count(len(accounts), "run"), t.costText(),
-			count(t.turns, "turn"), short(t.tokens.Input+t.tokens.Output+t.tokens.CacheRead+t.tokens.CacheWrite), t.share(), elapsed(t.took)))
+			count(t.turns, "turn"), tokenText(t.tokens.Input+t.tokens.Output+t.tokens.CacheRead+t.tokens.CacheWrite), t.share(), elapsed(t.took)))
 	}
 }
 
@@ -200,13 +200,17 @@ func totalOf(rows []engine.Result) (t total) {
 
 // costText is the cost; where a price is not known, what is known of it.
 func (t total) costText() string {
+	text := fmt.Sprintf("$%.4f", t.cost)
+	if t.cost >= 100 {
+		text = fmt.Sprintf("$%.2f", t.cost)
+	}
 	switch {
 	case t.unknown && t.cost == 0:
 		return "?"
 	case t.unknown:
-		return fmt.Sprintf(">$%.4f", t.cost)
+		return ">" + text
 	}
-	return fmt.Sprintf("$%.4f", t.cost)
+	return text
 }
 
 // share is the part of the input that came from the cache.

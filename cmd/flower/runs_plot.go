@@ -43,7 +43,7 @@ func (p *page) plot(turns []contextTurn) {
 		}
 		side := ""
 		if level == plotHeight || level == plotHeight/2 {
-			side = short(int64(top * level / plotHeight))
+			side = tokenText(top * level / plotHeight)
 		}
 		fmt.Fprintf(p, "%*s |%s\n", plotMargin-2, side, strings.TrimRight(line.String(), " "))
 	}

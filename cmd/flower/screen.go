@@ -36,6 +36,7 @@ type screen struct {
 
 	mu     sync.Mutex
 	step   string
+	label  string // of the attempt or judge that speaks
 	index  int
 	total  int
 	tokens int64
@@ -105,6 +106,10 @@ func (s *screen) Emit(e event.Event) {
 		return
 	}
 	s.clearStatus()
+	if e.Kind != event.Step && e.Step != "" && e.Step != s.label {
+		s.label = e.Step
+		fmt.Fprintln(s.out, s.oneLine("-- ", e.Step))
+	}
 	fmt.Fprintln(s.out, text)
 	s.drawStatus()
 }
@@ -113,6 +118,7 @@ func (s *screen) Emit(e event.Event) {
 func (s *screen) note(e event.Event) {
 	switch e.Kind {
 	case event.Step:
+		s.label = e.Text
 		s.step, s.index, s.total = e.Text, number(e.Payload["index"]), number(e.Payload["total"])
 	case event.Result:
 		if usd, ok := e.Payload["cost_usd"].(float64); ok {

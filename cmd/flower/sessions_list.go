@@ -111,7 +111,7 @@ func known(tokens int) string {
 	if tokens == 0 {
 		return "-"
 	}
-	return short(int64(tokens))
+	return tokenText(tokens)
 }
 
 // writeJSON prints a value for machines.

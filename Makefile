@@ -51,7 +51,7 @@ crash: ## Kill processes that use a store KILLS times (500), damage DAMAGES stor
 
 .PHONY: bench
 bench: ## Measure, each figure beside its anchor
-	$(GO) run ./internal/bench
+	cd bench && $(GO) run .
 
 .PHONY: cover
 cover: ## Measure what the tests cover

@@ -118,6 +118,9 @@ func (j *judge) bounded() bool {
 	if !j.carriageReturns() {
 		return j.whole("it has carriage returns, which belong to the words for the shell: end lines with a newline alone")
 	}
+	if j.continuedComment() {
+		return j.whole("a line with a comment ends in a backslash, which readers of it take differently: leave one of them out")
+	}
 	depth := 0
 	for i := range len(j.src) {
 		switch j.src[i] {
@@ -152,6 +155,35 @@ func (j *judge) carriageReturns() bool {
 		}
 	}
 	return true
+}
+
+// continuedComment looks for a line that ends in a backslash and has something
+// in it that may be a comment. To the shell the comment ends there all the
+// same; the parser joins what follows to the command in front of the comment.
+func (j *judge) continuedComment() bool {
+	for rest := j.src; ; {
+		end := strings.Index(rest, "\\\n")
+		if end < 0 {
+			return false
+		}
+		line := rest[strings.LastIndexByte(rest[:end], '\n')+1 : end]
+		for i := range len(line) {
+			if line[i] == '#' && !withinWord(line[:i]) {
+				return true
+			}
+		}
+		rest = rest[end+2:]
+	}
+}
+
+// withinWord reports whether what follows this text is certain to continue a
+// word or an expansion, where # begins no comment.
+func withinWord(before string) bool {
+	if before == "" {
+		return false
+	}
+	c := before[len(before)-1]
+	return alnum(c) || strings.IndexByte("_'\"\\$/-.,:@%+^", c) >= 0 || strings.HasSuffix(before, "${")
 }
 
 // parse turns a panic of the parser, which is fed with whatever a model

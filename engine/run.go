@@ -160,7 +160,7 @@ func (a *activeRun) turn() harness.Turn {
 		Limits:    limits,
 		OnSession: a.onSession,
 		Interrupt: a.words,
-		Sink:      event.SinkFunc(a.emit),
+		Sink:      event.SinkFunc(a.fromHarness),
 		Run:       rt.id,
 		Step:      a.label,
 	}
@@ -176,6 +176,15 @@ func (a *activeRun) onSession(id string) {
 	if a.rt.config.OnSession != nil {
 		a.rt.config.OnSession(a.label, id)
 	}
+}
+
+// fromHarness passes on what the harness tells, save its accounts of a turn of
+// the main thread: those of the whole run come at its end.
+func (a *activeRun) fromHarness(e event.Event) {
+	if e.Kind == event.Result && e.Subagent == "" {
+		return
+	}
+	a.emit(e)
 }
 
 func (a *activeRun) emit(e event.Event) {

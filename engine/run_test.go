@@ -314,3 +314,16 @@ func TestTotalCost_is_unknown_with_one_unknown_price(t *testing.T) {
 		t.Errorf("cost %v %v", usd, ok)
 	}
 }
+
+func TestRun_tells_its_accounts_once(t *testing.T) {
+	p := newBench(t).start(answer{do: func(_ context.Context, turn harness.Turn) {
+		turn.Sink.Emit(event.Event{Kind: event.Result, Payload: map[string]any{"cost_usd": 0.25}})
+	}})
+	if _, err := p.Run(context.Background(), engine.Spec{Name: "x"}, "go", engine.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.close()
+	if results := p.seen.of(event.Result); len(results) != 1 || results[0].Payload["cost_usd"] != 0.25 || results[0].Payload["attempts"] != 1 {
+		t.Errorf("results %+v", results)
+	}
+}

@@ -21,13 +21,12 @@ type conversation struct {
 	link    *link
 	frames  chan frame
 
-	result  *frame // the last one
-	words   *string
-	stopped error // ctx's or our own failure
-	texts   []string
-	last    []string // prose of the last message
-	lastID  string
-	tally   tally
+	result *frame // the last one
+	words  *string
+	texts  []string
+	last   []string // prose of the last message
+	lastID string
+	tally  tally
 }
 
 // ending is how a turn ended without an error.
@@ -42,6 +41,10 @@ type ending struct {
 // How long the program has to end a turn that it is told to stop.
 const stopGrace = 5 * time.Second
 
+// recordGrace is how long the program may take to record a question that it is
+// waiting for an answer to.
+const recordGrace = 500 * time.Millisecond
+
 // hold starts the program, gives it the prompt and works until it is gone.
 func (c *conversation) hold(ctx context.Context) (ending, error) {
 	args, err := c.args()
@@ -55,7 +58,8 @@ func (c *conversation) hold(ctx context.Context) (ending, error) {
 	if c.program, err = launch(start{path: c.path, args: args, env: env, dir: c.dir, mark: c.mark}); err != nil {
 		return ending{}, err
 	}
-	c.link = newLink(ctx, c.program.send, c.serve)
+	// What is being served ends with the program, in order, not before it.
+	c.link = newLink(context.WithoutCancel(ctx), c.program.send, c.serve)
 	c.frames = make(chan frame, maxPending)
 	read := make(chan error, 1)
 	go func() { read <- c.read() }()
@@ -103,8 +107,13 @@ func (c *conversation) converse(ctx context.Context) {
 	}
 	words, done, failed := c.turn.Interrupt, ctx.Done(), c.failed
 	var late <-chan time.Time
+	hush := func() {}
 	stop := func(why error) {
-		c.stopped = why
+		c.stopping.Store(true)
+		if why != nil && c.servers.asks() {
+			late, hush = time.After(recordGrace), c.journal.hush
+			return
+		}
 		if ready != nil {
 			late = time.After(0) // it has not begun
 			return
@@ -140,6 +149,7 @@ func (c *conversation) converse(ctx context.Context) {
 			failed = nil
 			stop(c.failure)
 		case <-late:
+			hush()
 			return
 		}
 	}

@@ -105,9 +105,14 @@ func (b *bench) of(kind event.Kind) []event.Event {
 
 func (b *bench) run() (harness.Outcome, error) {
 	b.t.Helper()
+	return b.runUnder(b.t.Context())
+}
+
+func (b *bench) runUnder(ctx context.Context) (harness.Outcome, error) {
+	b.t.Helper()
 	turn := b.turn
 	turn.Store = b.store
-	return claudecode.New(b.config).Run(b.t.Context(), turn)
+	return claudecode.New(b.config).Run(ctx, turn)
 }
 
 func (b *bench) mustRun(want harness.Stop) harness.Outcome {

@@ -126,7 +126,7 @@ func (r *run) before(ctx context.Context, in hookInput) any {
 	adjusted := r.adjust(c)
 	v := r.turn.Guards.Before(ctx, adjusted)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || r.stopping.Load():
 		return denial("The work was stopped before this call ran.")
 	case v.Denied:
 		return r.deny(c, v.Reason)

@@ -33,6 +33,7 @@ type journal struct {
 	calls   map[string]bool    // tool calls that the transcripts have
 	pending []transcript.Entry // of a new session, stored with its first lines
 	begun   bool               // the session is in the store
+	quiet   bool               // what the program still writes does not count
 	started chan struct{}      // closed when it is
 	dirty   bool
 	denied  []string
@@ -91,7 +92,19 @@ func (j *journal) mirror(f frame) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.quiet && sub == "" {
+		return nil
+	}
 	return j.append(sub, entries)
+}
+
+// hush closes the main transcript: a question to a person stays open in it when
+// the process goes, and the program, told to stop, would write that the person
+// has refused.
+func (j *journal) hush() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.quiet = true
 }
 
 // subkey is which transcript of the session a file of the program's is.

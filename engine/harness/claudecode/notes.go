@@ -54,13 +54,14 @@ func readNotes(all []transcript.Entry) told {
 
 // Texts in front of a prompt.
 const (
-	newsIndex = "The workbench has changed since this session began. It now holds:"
-	newsLost  = "The process ended before the record of some of your calls was complete, so they are missing above. They may or may not have taken effect: look at the present state before you repeat them.\n"
+	newsIndex  = "The workbench has changed since this session began. It now holds:"
+	newsAnswer = "You had asked a person, and the process ended before the record of it was complete. The question and its answer: "
+	newsLost   = "The process ended before the record of some of your calls was complete, so they are missing above. They may or may not have taken effect: look at the present state before you repeat them.\n"
 )
 
 // news is what a resumed session must be told: calls that were let run and of
 // which nothing is recorded, and a changed workbench.
-func (r *run) news(before told, live []transcript.Entry) ([]string, error) {
+func (r *run) news(ctx context.Context, before told, live []transcript.Entry) ([]string, error) {
 	var out []string
 	known := map[string]bool{}
 	for _, e := range live {
@@ -68,15 +69,24 @@ func (r *run) news(before told, live []transcript.Entry) ([]string, error) {
 			known[id] = true
 		}
 	}
-	text, add := newsLost, note{}
+	text, lost, add := newsLost, false, note{}
 	for _, c := range before.begun {
 		if known[c.ID] || before.lost[c.ID] || r.turn.Session.At != "" {
 			continue
 		}
 		add.Told = append(add.Told, c.ID)
+		if c.Name == askTool {
+			result, err := r.question(ctx, c.ID, c.Input)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, newsAnswer+string(c.Input)+"\n\n"+result.Text())
+			continue
+		}
+		lost = true
 		text += fmt.Sprintf("- %s %s\n", c.Name, cutText(string(c.Input), 500))
 	}
-	if len(add.Told) > 0 {
+	if lost {
 		out = append(out, strings.TrimSpace(text))
 	}
 	r.index = r.turn.Agent.Index
@@ -101,12 +111,9 @@ func (r *run) news(before told, live []transcript.Entry) ([]string, error) {
 // askAgain runs a question to a person that outlived its process and stores the
 // answer as the call's result.
 func (r *run) askAgain(ctx context.Context, c transcript.Call, live []transcript.Entry) (transcript.Entry, error) {
-	result := tool.ErrorResult("Nobody can be asked any more: decide yourself, and write the assumption down.")
-	if t := r.names.host[c.Name]; t != nil {
-		result = t.Run(ctx, tool.Call{ID: c.ID, Input: c.Input})
-	}
-	if ctx.Err() != nil {
-		return transcript.Entry{}, context.Cause(ctx)
+	result, err := r.question(ctx, c.ID, c.Input)
+	if err != nil {
+		return transcript.Entry{}, err
 	}
 	raw, err := json.Marshal(map[string]any{
 		"parentUuid": transcript.Tail(live), "isSidechain": false, "userType": "external", "cwd": r.dir, "sessionId": r.session,
@@ -124,6 +131,19 @@ func (r *run) askAgain(ctx context.Context, c transcript.Call, live []transcript
 	r.journal.mu.Lock()
 	defer r.journal.mu.Unlock()
 	return e, r.journal.append("", []transcript.Entry{e})
+}
+
+// question asks a person again what an earlier process asked.
+func (r *run) question(ctx context.Context, id string, input json.RawMessage) (tool.Result, error) {
+	t := r.names.host[askTool]
+	if t == nil {
+		return tool.ErrorResult("Nobody can be asked any more: decide yourself, and write the assumption down."), nil
+	}
+	result := t.Run(ctx, tool.Call{ID: id, Input: input})
+	if ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
+	return result, nil
 }
 
 func cutText(s string, n int) string {

@@ -43,6 +43,7 @@ type run struct {
 	proxy    *proxy.Server
 	upstream func() error // ends what stands in for the provider
 
+	stopping  atomic.Bool // the work was told to stop: nothing new is let run
 	excluding sync.Once
 	failing   sync.Once
 	failed    chan struct{} // closed when something of ours failed

@@ -21,6 +21,7 @@ type servers struct {
 	turns   map[string]*sync.Mutex        // of tools that run one call at a time
 	callers map[string]string             // call → subagent
 	running map[string]context.CancelFunc // JSON-RPC request of a server → its call
+	asking  int                           // questions of the main thread that wait for a person
 }
 
 func newServers(n names, offered []string) *servers {
@@ -51,6 +52,13 @@ func (s *servers) caller(call, agent string) {
 	if agent != "" {
 		s.callers[call] = agent
 	}
+}
+
+// asks reports whether the main thread waits for a person.
+func (s *servers) asks() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asking > 0
 }
 
 // rpc is a JSON-RPC message.
@@ -141,10 +149,16 @@ func (s *servers) run(ctx context.Context, server string, m rpc) (any, error) {
 	s.mu.Lock()
 	s.running[id] = cancel
 	agent := s.callers[m.Params.Meta.ToolUseID]
+	asks := 0
+	if name == askTool && agent == "" {
+		asks = 1
+	}
+	s.asking += asks
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.asking -= asks
 		delete(s.running, id)
 		delete(s.callers, m.Params.Meta.ToolUseID)
 	}()

@@ -85,6 +85,28 @@ func (g *lineGenerator) chance(percent int) bool { return g.IntN(100) < percent 
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "") + "'" }
 
+// shellTokens are what the parser and the shell could disagree on, with a
+// writer among them that may end up in a comment, a string or a here-document.
+var shellTokens = []string{"ls", "echo", "cat", " ", " ", " ", "\n", ";", "&&", "|", "'", "\"", "\\", "`", "$(", ")", "(",
+	"<<E\n", "<<'E'\n", "<<-E\n", "<<\\E\n", "<<\"E\"\n", "\nE\n", "\n\tE\n", "\nE", "E", "#", "#", "\\\n", "\\\n", "\\\\", "\\'", "\\\"", "\\`", "\r",
+	"touch new.out", "touch new.out", "\ntouch new.out\n", "[[ ", " ]]", "{", "}", "{ ", "; }", "=", "x=", "${x:-", "$((", "))", "<(", "<<<", "<", "$'", "$\"", "$",
+	"!", "\t", "a", "&", "~", "*", "[", "%", "-", "@", "if ", "then ", "fi", "time ", "case a in ", "a)", ";;", "esac", "@(a)", "\u3000"}
+
+// tokens is a line of them that mentions the writer and is called ephemeral;
+// one in thousands is.
+func (g *lineGenerator) tokens(tries int) (line string, ok bool) {
+	for range tries {
+		var b strings.Builder
+		for range 2 + g.IntN(9) {
+			b.WriteString(g.of(shellTokens))
+		}
+		if line := b.String(); strings.Contains(line, "touch") && Ephemeral(line) {
+			return line, true
+		}
+	}
+	return "", false
+}
+
 // line is one line; roughly a third of them are ephemeral.
 func (g *lineGenerator) line() string {
 	x := g.command()

@@ -242,7 +242,22 @@ func TestEphemeral_lines_change_nothing_when_really_run(t *testing.T) {
 	t.Logf("%d lines of seed %d, %d of them run", tried, seed, runs)
 }
 
-// The test above says nothing unless it would notice.
+func TestEphemeral_tokens_hide_no_command(t *testing.T) {
+	s := newSandbox(t)
+	runs := max(number(t, runsVariable, 60)/10, 1)
+	seed := number(t, seedVariable, 1)
+	g := s.generator(t, uint64(seed))
+	before := s.state(t)
+	for range runs {
+		line, ok := g.tokens(1_000_000)
+		if !ok {
+			t.Fatal("no line of a million was ephemeral")
+		}
+		s.try(t, line, before)
+	}
+}
+
+// The tests above say nothing unless they would notice.
 func TestSandbox_notices_changes(t *testing.T) {
 	s := newSandbox(t)
 	for _, line := range []string{"touch a.txt", "echo x >>a.txt", "mkdir d", "rm b.txt", "git add b.txt", "git tag v9", "chmod 600 a.txt", "touch ~/x", "ln -s a.txt l"} {
@@ -267,6 +282,9 @@ func FuzzEphemeral_lines_change_nothing(f *testing.F) {
 		g := s.generator(t, seed)
 		for range 5 {
 			s.try(t, g.line(), before)
+		}
+		if line, ok := g.tokens(2000); ok {
+			s.try(t, line, before)
 		}
 	})
 }

@@ -82,8 +82,8 @@ func badgerOptions(dir string, log badger.Logger) badger.Options {
 	o.BlockCacheSize = 8 << 20
 	o.IndexCacheSize = 8 << 20
 	o.MetricsEnabled = false
-	// Tables are read whole and checked by preflight: Badger's own check of them
-	// at open ends the process when it fails.
+	// Whole tables are checked in tables.go: Badger's own check of them at open
+	// ends the process when it fails.
 	o.ChecksumVerificationMode = options.OnBlockRead
 	o.VerifyValueChecksum = true
 	// Writers are serialized here, by transcript, and syncs are shared here.

@@ -98,7 +98,8 @@ func (r *remote) end() {
 // listen gives up an owner that does not answer, not even a ping: it may be
 // stopped, and its lock with it.
 func (r *remote) listen() {
-	t := time.NewTicker(r.patience / 4)
+	often := max(r.patience/4, time.Millisecond)
+	t := time.NewTicker(often)
 	defer t.Stop()
 	for {
 		select {
@@ -110,7 +111,7 @@ func (r *remote) listen() {
 		waiting, silent := len(r.calls) > 0, time.Since(r.heard)
 		r.mu.Unlock()
 		switch {
-		case !waiting || silent < r.patience/4:
+		case !waiting || silent < often:
 		case silent > r.patience:
 			r.w.conn.Close()
 		default:

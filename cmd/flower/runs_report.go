@@ -74,24 +74,26 @@ func (a *app) reportContext(ctx context.Context, c *cli, accounts []account) err
 		return err
 	}
 	reports := []*contextReport{}
+	var damage error
 	for _, r := range accounts {
 		report, err := f.contextReport(ctx, r)
-		if err != nil {
+		if err != nil && !errors.Is(err, transcript.ErrDamaged) {
 			return errors.Join(err, f.db.Close())
 		}
+		damage = errors.Join(damage, err)
 		reports = append(reports, report)
 	}
 	if err := f.db.Close(); err != nil {
 		return err
 	}
 	if c.Runs.JSON {
-		return writeJSON(a.out, reports)
+		return errors.Join(writeJSON(a.out, reports), damage)
 	}
 	p := newPage(a.out)
 	for _, r := range reports {
 		p.report(r)
 	}
-	return p.Flush()
+	return errors.Join(p.Flush(), damage)
 }
 
 // reporter gathers a report.
@@ -105,7 +107,7 @@ type reporter struct {
 }
 
 // contextReport reads the transcripts of a run: of each of its sessions what was
-// said while the run was at work.
+// said while the run was at work. With ErrDamaged it is a report of what can be read.
 func (f *runFolder) contextReport(ctx context.Context, r account) (*contextReport, error) {
 	rep := reporter{
 		account:       &r,
@@ -122,14 +124,17 @@ func (f *runFolder) contextReport(ctx context.Context, r account) (*contextRepor
 			rep.to = row.EndedAt
 		}
 	}
+	var damage error
 	for _, id := range r.sessions() {
-		if err := f.addSession(ctx, &rep, id); err != nil {
+		err := f.addSession(ctx, &rep, id)
+		if err != nil && !errors.Is(err, transcript.ErrDamaged) {
 			return nil, err
 		}
+		damage = errors.Join(damage, err)
 	}
 	slices.SortStableFunc(rep.Context, func(a, b contextTurn) int { return a.Time.Compare(b.Time) })
 	rep.finish(f)
-	return rep.contextReport, nil
+	return rep.contextReport, damage
 }
 
 // sessions are those that a run used, each once.

@@ -228,9 +228,9 @@ func (f *runFolder) byStep(name string) string {
 
 // find is the session that a person named.
 func (f *runFolder) find(ctx context.Context, name string) (*session, error) {
-	all, err := f.list(ctx)
-	if err != nil && !errors.Is(err, transcript.ErrDamaged) {
-		return nil, err
+	all, damage := f.list(ctx)
+	if damage != nil && !errors.Is(damage, transcript.ErrDamaged) {
+		return nil, damage
 	}
 	id := f.byStep(name)
 	var begin []*session
@@ -249,6 +249,9 @@ func (f *runFolder) find(ctx context.Context, name string) (*session, error) {
 	case 1:
 		return begin[0], nil
 	case 0:
+		if damage != nil {
+			return f.damaged(ctx, name, id, damage)
+		}
 		return nil, f.unknown(name, id, all)
 	}
 	var ids []string
@@ -256,6 +259,16 @@ func (f *runFolder) find(ctx context.Context, name string) (*session, error) {
 		ids = append(ids, s.id())
 	}
 	return nil, wrongUse("%d sessions begin with %q: write more of the id (%s, …)", len(begin), name, strings.Join(ids, ", "))
+}
+
+// damaged is a session that is in no list because of damage. It goes by its whole
+// id or its step, to be deleted or forked.
+func (f *runFolder) damaged(ctx context.Context, name, id string, damage error) (*session, error) {
+	key := transcript.Key{Project: f.project, Session: cmp.Or(id, name)}
+	if _, err := f.db.Head(ctx, key); !errors.Is(err, transcript.ErrDamaged) {
+		return nil, fmt.Errorf("session %q was not found, and not all of them can be read: %w", name, damage)
+	}
+	return &session{Info: transcript.Info{Key: key}}, nil
 }
 
 // unknown says that there is no such session, with the near match.

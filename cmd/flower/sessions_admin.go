@@ -46,13 +46,12 @@ func (a *app) forkSession(ctx context.Context, c *cli, f *runFolder) error {
 // forkPoint is the uuid of the entry that a person named. The results of calls in
 // it come along: a call without its result would be told again.
 func (f *runFolder) forkPoint(ctx context.Context, key transcript.Key, at string) (string, error) {
-	entries, err := f.entries(ctx, key)
-	if err != nil {
-		return "", err
-	}
+	entries, damage := f.entries(ctx, key)
 	seq, err := strconv.ParseUint(at, 10, 64)
 	i := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.UUID == at || err == nil && e.Seq == seq })
 	switch {
+	case i < 0 && damage != nil:
+		return "", damage
 	case i < 0:
 		return "", wrongUse("session %s has no entry %s: it has %s (flower sessions show %s)", key.Session, at, entryCount(uint64(len(entries))), key.Session)
 	case entries[i].UUID == "":
@@ -173,7 +172,7 @@ func (a *app) checkStore(ctx context.Context, c *cli, f *runFolder) error {
 		err = a.printCheck(r)
 	}
 	if err == nil && len(r.Damaged) > 0 {
-		err = fmt.Errorf("%d of %s damaged: a fork of a damaged session saves what is good of it, and a backup brings back the rest", len(r.Damaged), count(r.Transcripts, "transcript"))
+		err = errors.New("something is damaged: a fork of a damaged session saves what is good of it, and a backup brings back the rest")
 	}
 	return err
 }
@@ -182,11 +181,7 @@ func (a *app) printCheck(r store.CheckReport) error {
 	p := newPage(a.out)
 	p.text("", fmt.Sprintf("%s, %s, %s", count(r.Transcripts, "transcript"), entryCount(r.Entries), count(r.Values, "small value")))
 	for _, d := range r.Damaged {
-		if d.Key.Session == "" {
-			p.text("! ", "small values: "+d.Err.Error())
-			continue
-		}
-		p.text("! ", fmt.Sprintf("%s: %s of %s can be saved: %v", d.Key, grouped(d.Good), entryCount(d.Want), d.Err))
+		p.text("! ", d.Err.Error())
 	}
 	if len(r.Damaged) == 0 {
 		p.text("", "nothing is wrong")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -68,27 +69,23 @@ func (a *app) listSessions(ctx context.Context, c *cli, f *runFolder) error {
 		sum := transcript.Summary{}
 		if s.Head.Count > 0 {
 			var err error
-			if sum, err = transcript.Summarize(f.db.Load(ctx, s.Key, 0)); err != nil {
+			sum, err = transcript.Summarize(f.db.Load(ctx, s.Key, 0))
+			if err != nil && !errors.Is(err, transcript.ErrDamaged) {
 				return err
 			}
+			damage = errors.Join(damage, err)
 		}
 		infos = append(infos, f.info(s, sum))
 	}
 	if c.Sessions.List.JSON {
-		if err := writeJSON(a.out, infos); err != nil {
-			return err
-		}
-		return damage
+		return errors.Join(writeJSON(a.out, infos), damage)
 	}
 	p := newPage(a.out)
 	printSessions(p, infos, short)
 	if more := len(all) - len(shown); more > 0 {
 		fmt.Fprintf(p, "and %d older (--limit 0 shows all)\n", more)
 	}
-	if err := p.Flush(); err != nil {
-		return err
-	}
-	return damage
+	return errors.Join(p.Flush(), damage)
 }
 
 func printSessions(p *page, infos []sessionInfo, short map[string]string) {

@@ -42,6 +42,9 @@ func (a *app) showSession(ctx context.Context, c *cli, f *runFolder) error {
 	if errors.Is(err, transcript.ErrNotFound) && len(s.agents) > 0 {
 		err = nil // of a session whose main thread is gone the subagents remain
 	}
+	if err != nil && len(entries) == 0 {
+		return err
+	}
 	sum, _ := transcript.Summarize(func(yield func(transcript.Entry, error) bool) {
 		for _, e := range entries {
 			if !yield(e, nil) {

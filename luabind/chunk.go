@@ -35,7 +35,7 @@ func compile(name, source string) (c *chunk, err error) {
 		return nil, fromParser(err, name, source)
 	}
 	c = &chunk{name: name, tables: map[int][]*ast.TableExpr{}}
-	w := &rewriter{c: c}
+	w := &rewriter{c: c, constants: map[string]struct{}{}}
 	w.walk(reflect.ValueOf(tree))
 	if w.err != nil {
 		return nil, w.err

@@ -3,6 +3,8 @@ package luabind
 import (
 	"errors"
 	"runtime"
+	"strings"
+	"sync"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -11,8 +13,16 @@ import (
 // would derive a context of its own for each, which ends with the call that made
 // it. And they keep to the rules that Lua's own keep and gopher-lua's do not: one
 // that waits for another cannot be resumed by it, one that failed is dead, and
-// nobody yields across a Go function. Without these a script could send Go into a
-// recursion that ends the process.
+// nobody yields where it could not be continued. Without these a script could send
+// Go into a recursion that ends the process.
+
+// yielding is coroutine.yield around gopher-lua's, which gives back as many values
+// as resume was given, whatever the place of the call wants: only as the last
+// argument of another call is that right.
+var yielding = sync.OnceValues(func() (*chunk, error) {
+	return compile("coroutine", "local yield, pass = ... return function(...) return pass(yield(...)) end")
+})
+
 func (s *state) openCoroutines() {
 	lib := s.L.GetGlobal(lua.CoroutineLibName).(*lua.LTable)
 	create := goFunctionOf(lib, "create")
@@ -41,12 +51,26 @@ func (s *state) openCoroutines() {
 		L.Push(lua.LString(s.status(L, L.CheckThread(1))))
 		return 1
 	}))
-	lib.RawSetString("yield", s.L.NewFunction(func(L *lua.LState) int {
-		if name := goCaller(L); name != "" {
-			L.RaiseError("attempt to yield across %s", name)
+	lib.RawSetString("yield", s.newYield(yield))
+}
+
+func (s *state) newYield(library lua.LGFunction) lua.LValue {
+	c, err := yielding()
+	if err != nil {
+		return lua.LNil // it compiles, or every test fails
+	}
+	s.L.Push(s.L.NewFunctionFromProto(c.proto))
+	s.L.Push(s.L.NewFunction(func(L *lua.LState) int {
+		if L != s.L {
+			checkYield(L)
 		}
-		return yield(L)
+		return library(L)
 	}))
+	s.L.Push(s.L.NewFunction(func(L *lua.LState) int { return L.GetTop() }))
+	s.L.Call(2, 1)
+	fn := s.L.Get(-1)
+	s.L.Pop(1)
+	return fn
 }
 
 // goFunctionOf is the Go function behind a library's.
@@ -97,7 +121,7 @@ func (s *state) resume(L, thread *lua.LState, library lua.LGFunction) int {
 	}()
 	if broken != nil {
 		L.SetTop(base)
-		return refuse(L, "the coroutine yielded in an iterator or a metamethod, where it cannot be continued")
+		return refuse(L, "the coroutine broke: "+broken.Error())
 	}
 	return n
 }
@@ -121,6 +145,19 @@ func (s *state) status(L, thread *lua.LState) string {
 	return "suspended"
 }
 
+// checkYield raises where a coroutine cannot yield, because Go waits for it to
+// return: in a function that a library function or a metamethod called, and in an
+// iterator.
+func checkYield(L *lua.LState) {
+	const caller = 3 // behind the function that yields, and the one in Lua around it
+	if name := goCaller(L); name != "" {
+		L.Error(lua.LString("attempt to yield across "+name), caller)
+	}
+	if loops() > 1 {
+		L.Error(lua.LString("attempt to yield in an iterator or a metamethod"), caller)
+	}
+}
+
 // goCaller names the Go function that runs between a coroutine's start and the
 // yield that is being called; "" when there is none.
 func goCaller(L *lua.LState) string {
@@ -134,4 +171,22 @@ func goCaller(L *lua.LState) string {
 			return frame.Name
 		}
 	}
+}
+
+// loops counts how often gopher-lua's interpreter runs, one in the other, since
+// the coroutine was resumed. Nothing but Go's own stack knows.
+func loops() (n int) {
+	var stack [32]uintptr
+	frames := runtime.CallersFrames(stack[:runtime.Callers(1, stack[:])])
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		switch {
+		case strings.HasSuffix(frame.Function, ".mainLoopWithContext"):
+			n++
+		case strings.HasSuffix(frame.Function, ".threadRun"):
+			return n
+		}
+	}
+	return n + 1
 }

@@ -49,11 +49,12 @@ func stringFormat(L *lua.LState) int {
 // readDirective reads what stands behind a % and how many bytes that is.
 func readDirective(L *lua.LState, text string) (d directive, n int) {
 	for n < len(text) && strings.IndexByte("-+ #0", text[n]) >= 0 {
-		if strings.IndexByte(d.flags, text[n]) >= 0 {
+		if strings.IndexByte(d.flags, text[n]) < 0 {
+			d.flags += text[n : n+1]
+		}
+		if n++; n > len("-+ #0") {
 			L.RaiseError("invalid format (repeated flags)")
 		}
-		d.flags += text[n : n+1]
-		n++
 	}
 	number := func() int {
 		start := n
@@ -120,19 +121,28 @@ func (d directive) pad(s string) string {
 }
 
 func (d directive) integer(L *lua.LState, arg int, n float64) string {
-	if n != math.Trunc(n) || math.Abs(n) >= 1<<63 {
-		n = whole(L, arg, n)
+	n = whole(L, arg, n)
+	if n == 0 && d.precision == 0 { // C writes no digits, and yet a sign
+		sign := ""
+		for _, flag := range []string{" ", "+"} {
+			if strings.Contains(d.flags, flag) {
+				sign = flag
+			}
+		}
+		return d.pad(sign)
 	}
 	return fmt.Sprintf(d.goFormat('d'), int64(n))
 }
 
 func (d directive) unsigned(L *lua.LState, arg int, n float64) string {
-	if n != math.Trunc(n) || math.Abs(n) >= 1<<63 {
-		n = whole(L, arg, n)
-	}
+	n = whole(L, arg, n)
+	d.flags = strings.NewReplacer("+", "", " ", "").Replace(d.flags)
 	verb := d.verb
-	if verb == 'u' {
+	switch {
+	case verb == 'u':
 		verb = 'd'
+	case n == 0 && verb != 'o':
+		d.flags = strings.ReplaceAll(d.flags, "#", "")
 	}
 	return fmt.Sprintf(d.goFormat(verb), uint64(int64(n)))
 }

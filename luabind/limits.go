@@ -10,7 +10,7 @@ import (
 // Limits of a script. Lua's own defaults let it take what it can get, and some of
 // what it can get ends the process: Go's stack and memory are not Lua's to catch.
 const (
-	callDepth    = 1000    // nested calls of the main thread
+	callDepth    = 500     // nested calls of the main thread
 	coroutineAll = 50      // coroutines that resume each other, nested
 	coroutineRun = 200     // nested calls in one of them
 	registryInit = 1 << 10 // slots for values of the main thread; growing copies them
@@ -18,20 +18,21 @@ const (
 	registryStep = 1 << 14 // by which they grow
 	registryMost = 1 << 18 // to at most
 
-	maxSource   = 256 << 10 // of one file or chunk, in bytes: the compiler is quadratic in the number of constants
-	maxSyntax   = 1000      // nested expressions and blocks
-	maxListed   = 25_550    // values written out in one table; Lua's encoding of more is broken
-	maxArray    = 1 << 20   // longest array part; beyond it a table hashes
-	maxString   = 64 << 20  // longest text that a script can make, in bytes
-	maxFormat   = 1000      // longest format of os.date
-	maxDepth    = 200       // nested tables that become Go data or JSON
-	maxNodes    = 1 << 20   // values in them
-	maxJSON     = 16 << 20  // text that is decoded, in bytes
-	maxShown    = 64 << 10  // of a text that is printed, logged or an error, in bytes
-	maxMistakes = 50        // that are listed
-	maxSteps    = 10_000    // of a workflow
-	maxGlob     = 100_000   // files that one pattern gives
-	maxAmount   = 1e12      // of a number that stands for an amount: money, seconds
+	maxSource    = 256 << 10 // of one file or chunk, in bytes
+	maxConstants = 20_000    // different ones in it: the compiler is quadratic in their number
+	maxSyntax    = 1000      // nested expressions and blocks
+	maxListed    = 25_550    // values written out in one table; Lua's encoding of more is broken
+	maxArray     = 1 << 20   // longest array part; beyond it a table hashes
+	maxString    = 64 << 20  // longest text that a script can make, in bytes
+	maxFormat    = 1000      // longest format of os.date
+	maxDepth     = 200       // nested tables that become Go data or JSON
+	maxNodes     = 1 << 20   // values in them
+	maxJSON      = 16 << 20  // text that is decoded, in bytes
+	maxShown     = 64 << 10  // of a text that is printed, logged or an error, in bytes
+	maxMistakes  = 50        // that are listed
+	maxSteps     = 10_000    // of a workflow
+	maxGlob      = 100_000   // files that one pattern gives
+	maxAmount    = 1e12      // of a number that stands for an amount: money, seconds
 )
 
 func init() {

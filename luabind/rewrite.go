@@ -1,7 +1,9 @@
 package luabind
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -12,11 +14,13 @@ import (
 //
 //   - a..b becomes a call of a function that bounds the result; the instruction
 //     would make a text of any size
-//   - assignments of calls that the compiler gets wrong, see assignment
+//   - assignments that the compiler gets wrong, a, b = b, a among them: see
+//     assignable
 type rewriter struct {
-	c     *chunk
-	depth int
-	err   *Error
+	c         *chunk
+	depth     int
+	constants map[string]struct{} // texts, numbers and names, each once
+	err       *Error
 }
 
 // groupSize is how many operands of .. one call takes: each needs a register, of
@@ -60,13 +64,9 @@ func (w *rewriter) walk(v reflect.Value) {
 func (w *rewriter) node(v reflect.Value) {
 	w.depth++
 	defer func() { w.depth-- }()
-	at, placed := v.Interface().(ast.PositionHolder)
-	line := 0
-	if placed {
-		line = at.Line()
-	}
+	at, _ := v.Interface().(ast.PositionHolder)
 	if w.depth > maxSyntax {
-		w.err = &Error{File: w.c.name, Line: line, Code: CodeSyntax, Message: "expressions or blocks are nested too deep"}
+		w.refuse(at, "expressions or blocks are nested too deep")
 		return
 	}
 	switch e := v.Interface().(type) {
@@ -74,12 +74,32 @@ func (w *rewriter) node(v reflect.Value) {
 		w.c.note(e)
 	case *ast.TableExpr:
 		if len(e.Fields) > maxListed {
-			w.err = &Error{File: w.c.name, Line: line, Code: CodeSyntax,
-				Message: "a table with that many values written out cannot be compiled: put them into a file and read it"}
-			return
+			w.refuse(at, "a table with that many values written out cannot be compiled: put them into a file and read it")
 		}
+	case *ast.StringExpr:
+		w.constant(e, e.Value)
+	case *ast.NumberExpr:
+		w.constant(e, e.Value)
+	case *ast.IdentExpr:
+		w.constant(e, e.Value)
 	}
-	w.walk(v.Elem())
+	if w.err == nil {
+		w.walk(v.Elem())
+	}
+}
+
+func (w *rewriter) constant(at ast.PositionHolder, value string) {
+	w.constants[value] = struct{}{}
+	if len(w.constants) > maxConstants {
+		w.refuse(at, "there are too many different constants and names: put data into a file and read it")
+	}
+}
+
+func (w *rewriter) refuse(at ast.PositionHolder, message string) {
+	w.err = &Error{File: w.c.name, Code: CodeSyntax, Message: message}
+	if at != nil {
+		w.err.Line = at.Line()
+	}
 }
 
 // operands are those of a..b..c, which is a tree that leans to the right.
@@ -95,58 +115,100 @@ func operands(e *ast.StringConcatOpExpr) (list []ast.Expr) {
 }
 
 // concatenation calls the function that concat is, as a method of texts that
-// scripts can neither name nor change.
+// scripts can neither name nor change. A long list is grouped from the left, which
+// makes no difference to texts.
 func concatenation(list []ast.Expr, line int) ast.Expr {
 	if len(list) > groupSize {
-		rest := concatenation(list[groupSize-1:], line)
-		list = append(list[:groupSize-1:groupSize-1], rest)
+		last := len(list) - (groupSize - 1)
+		list = append([]ast.Expr{concatenation(list[:last], line)}, list[last:]...)
 	}
 	empty, name := &ast.StringExpr{}, &ast.StringExpr{Value: concatName}
 	fn := &ast.AttrGetExpr{Object: empty, Key: name}
 	call := &ast.FuncCallExpr{Func: fn, Args: list}
-	for _, node := range []ast.PositionHolder{empty, name, fn, call} {
-		node.SetLine(line)
-		node.SetLastLine(line)
-	}
+	placeAt(line, empty, name, fn, call)
 	return call
 }
 
-// assignable: the compiler gets it right. A call whose result goes straight to
-// the last parameter of the function overwrites that parameter before it reads
-// its arguments; only the last call of an assignment is safe, when it is not in
-// parentheses.
-func assignable(st *ast.AssignStmt) bool {
-	for i, value := range st.Rhs {
-		call, isCall := value.(*ast.FuncCallExpr)
-		if !isCall || i >= len(st.Lhs) {
-			continue
-		}
-		if _, named := st.Lhs[i].(*ast.IdentExpr); !named {
-			continue
-		}
-		if i < len(st.Rhs)-1 || call.AdjustRet {
-			return false
-		}
+func placeAt(line int, nodes ...ast.PositionHolder) {
+	for _, node := range nodes {
+		node.SetLine(line)
+		node.SetLastLine(line)
 	}
-	return true
 }
 
-// assignment is a, b = f(a), g(b) by way of variables that scripts cannot name.
+// assignable: the compiler gets it right. It does not where a variable that is
+// assigned is also read: each value goes straight to its variable, before the
+// next is looked at, so that a, b = b, a makes both the same; and a call in
+// parentheses, whose result goes to the last parameter of a function, overwrites
+// that before it reads its arguments.
+func assignable(st *ast.AssignStmt) bool {
+	named := slices.ContainsFunc(st.Lhs, func(e ast.Expr) bool {
+		_, ok := e.(*ast.IdentExpr)
+		return ok
+	})
+	if !named {
+		return true
+	}
+	if len(st.Lhs) > 1 || len(st.Rhs) > 1 {
+		return false
+	}
+	call, isCall := st.Rhs[0].(*ast.FuncCallExpr)
+	return !isCall || !call.AdjustRet
+}
+
+// assignment is an assignment by way of variables that scripts cannot name: first
+// the tables and keys on the left, then the values, then one assignment after the
+// other, from the right.
 func assignment(st *ast.AssignStmt) *ast.DoBlockStmt {
-	local := &ast.LocalAssignStmt{Exprs: st.Rhs}
-	moved := &ast.AssignStmt{Lhs: st.Lhs}
-	block := &ast.DoBlockStmt{Stmts: []ast.Stmt{local, moved}}
-	for i := range st.Lhs {
-		name := "(value " + string(rune('a'+i%26)) + string(rune('a'+i/26)) + ")"
-		local.Names = append(local.Names, name)
-		from := &ast.IdentExpr{Value: name}
-		from.SetLine(st.Line())
-		from.SetLastLine(st.LastLine())
-		moved.Rhs = append(moved.Rhs, from)
+	h := &hidden{line: st.Line()}
+	block := &ast.DoBlockStmt{}
+	places := &ast.LocalAssignStmt{}
+	left := make([]ast.Expr, len(st.Lhs))
+	for i, e := range st.Lhs {
+		if field, ok := e.(*ast.AttrGetExpr); ok {
+			moved := &ast.AttrGetExpr{Object: h.move(places, field.Object), Key: h.move(places, field.Key)}
+			placeAt(h.line, moved)
+			e = moved
+		}
+		left[i] = e
 	}
-	for _, node := range []ast.PositionHolder{local, moved, block} {
-		node.SetLine(st.Line())
-		node.SetLastLine(st.LastLine())
+	if len(places.Names) > 0 {
+		block.Stmts = append(block.Stmts, places)
 	}
+	values := &ast.LocalAssignStmt{Exprs: st.Rhs}
+	block.Stmts = append(block.Stmts, values)
+	for i := range left {
+		values.Names = append(values.Names, h.name())
+		one := &ast.AssignStmt{Lhs: left[i : i+1], Rhs: []ast.Expr{h.ident(values.Names[i])}}
+		placeAt(h.line, one)
+		block.Stmts = append(block.Stmts, one)
+	}
+	slices.Reverse(block.Stmts[len(block.Stmts)-len(left):])
+	placeAt(h.line, places, values, block)
 	return block
+}
+
+// hidden makes variables that scripts cannot name.
+type hidden struct{ line, used int }
+
+func (h *hidden) name() string {
+	h.used++
+	return fmt.Sprintf("(value %d)", h.used)
+}
+
+func (h *hidden) ident(name string) ast.Expr {
+	e := &ast.IdentExpr{Value: name}
+	placeAt(h.line, e)
+	return e
+}
+
+// move evaluates an expression into a variable beforehand; a constant stays.
+func (h *hidden) move(to *ast.LocalAssignStmt, e ast.Expr) ast.Expr {
+	switch e.(type) {
+	case *ast.StringExpr, *ast.NumberExpr:
+		return e
+	}
+	name := h.name()
+	to.Names, to.Exprs = append(to.Names, name), append(to.Exprs, e)
+	return h.ident(name)
 }

@@ -242,7 +242,7 @@ func expand(L *lua.LState, b *strings.Builder, with string, m *matcher, from, en
 		i++
 		switch {
 		case i == len(with):
-			L.RaiseError("invalid use of '%%' in replacement string")
+			L.RaiseError("%s", `invalid use of '%' in replacement string`)
 		case with[i] == '0':
 			b.WriteString(m.text[from:end])
 		case isDigit(with[i]):

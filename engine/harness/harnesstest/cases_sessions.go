@@ -36,6 +36,24 @@ func aSessionIsResumed(r *rig) {
 	r.has(r.last(), "First answer.", "And then?", "Second answer.", "And now?")
 }
 
+func aSessionGoesAbroad(r *rig) {
+	if r.suite.Other == nil {
+		r.Skip("there is no other harness")
+	}
+	r.answers(calls("Bash", bash("echo kept-$((6*7))")), text("First answer."))
+	first := r.mustRun(harness.EndTurn)
+	r.abroad = true
+	r.resume(harness.Session{Resume: first.SessionID}, "Abroad.")
+	r.answers(calls("Bash", bash("echo away-$((6*8))")), text("Answer from abroad."))
+	r.mustRun(harness.EndTurn)
+	r.has(r.last(), "Do it.", "kept-42", "First answer.", "Abroad.", "away-48")
+	r.abroad = false
+	r.resume(harness.Session{Resume: first.SessionID}, "Home again.")
+	r.answers(text("Done."))
+	r.mustRun(harness.EndTurn)
+	r.has(r.last(), "Do it.", "kept-42", "First answer.", "Abroad.", "away-48", "Answer from abroad.", "Home again.")
+}
+
 func aForkLeavesItsOrigin(r *rig) {
 	r.answers(text("First answer."))
 	first := r.mustRun(harness.EndTurn)

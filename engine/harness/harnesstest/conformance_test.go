@@ -41,26 +41,33 @@ func (p priced) Info(ctx context.Context, name string) (model.Info, error) {
 	return p.Provider.Info(ctx, name)
 }
 
+func newNative(t testing.TB, p harnesstest.Provider) harness.Harness {
+	client := anthropic.New(&anthropic.Options{Key: p.Key, BaseURL: p.URL, Idle: 5 * time.Second})
+	return native.New(native.Config{Model: priced{client, p}, DefaultModel: p.Model, Retries: p.Retries, RetryDelay: time.Millisecond,
+		OutputDir: t.TempDir(), Now: p.Now})
+}
+
+func newClaude(t testing.TB, p harnesstest.Provider) harness.Harness {
+	program, err := findProgram()
+	if err != nil {
+		t.Skip("the Claude Code CLI is not installed: run npm ci in engine/harness/claudecode/testdata/cli")
+	}
+	return claudecode.New(claudecode.Config{Command: program, BaseURL: p.URL, Key: p.Key, DefaultModel: p.Model, Retries: p.Retries,
+		Info: p.Info, TempDir: t.TempDir(), Now: p.Now})
+}
+
 func TestNative(t *testing.T) {
-	harnesstest.Run(t, harnesstest.Suite{Store: openStore, New: func(t testing.TB, p harnesstest.Provider) harness.Harness {
-		client := anthropic.New(&anthropic.Options{Key: p.Key, BaseURL: p.URL, Idle: 5 * time.Second})
-		return native.New(native.Config{Model: priced{client, p}, DefaultModel: p.Model, Retries: p.Retries, RetryDelay: time.Millisecond,
-			OutputDir: t.TempDir(), Now: p.Now})
-	}})
+	harnesstest.Run(t, harnesstest.Suite{Store: openStore, New: newNative})
 }
 
 func TestClaudeCode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts the Claude Code CLI")
 	}
-	program, err := findProgram()
-	if err != nil {
+	if _, err := findProgram(); err != nil {
 		t.Skip("the Claude Code CLI is not installed: run npm ci in engine/harness/claudecode/testdata/cli")
 	}
-	harnesstest.Run(t, harnesstest.Suite{Store: openStore, New: func(t testing.TB, p harnesstest.Provider) harness.Harness {
-		return claudecode.New(claudecode.Config{Command: program, BaseURL: p.URL, Key: p.Key, DefaultModel: p.Model, Retries: p.Retries,
-			Info: p.Info, TempDir: t.TempDir(), Now: p.Now})
-	}})
+	harnesstest.Run(t, harnesstest.Suite{Store: openStore, New: newClaude, Other: newNative})
 }
 
 // findProgram looks where npm puts the program of this machine.

@@ -36,6 +36,9 @@ type Provider struct {
 type Suite struct {
 	// New makes a harness, as a fresh process would.
 	New func(t testing.TB, p Provider) harness.Harness
+	// Other makes another harness, with which sessions are exchanged; nil leaves
+	// that case out.
+	Other func(t testing.TB, p Provider) harness.Harness
 	// Store opens an empty store that is closed when the test ends.
 	Store func(t testing.TB) transcript.Store
 }
@@ -70,6 +73,7 @@ var cases = []struct {
 	{"a_person_is_asked", aPersonIsAsked},
 	{"a_host_tool_of_any_name_is_called", aHostToolIsCalled},
 	{"a_session_is_resumed", aSessionIsResumed},
+	{"a_session_goes_to_another_harness_and_back", aSessionGoesAbroad},
 	{"a_fork_leaves_its_origin_alone", aForkLeavesItsOrigin},
 	{"resume_at_goes_back", resumeAtGoesBack},
 	{"a_person_interrupts", aPersonInterrupts},

@@ -27,6 +27,7 @@ type rig struct {
 	dir     string
 	turn    harness.Turn
 	retries int
+	abroad  bool          // the next turn is the other harness's
 	ahead   time.Duration // of the harness's clock
 
 	mu     sync.Mutex
@@ -116,7 +117,11 @@ func (r *rig) runUnder(ctx context.Context) (harness.Outcome, error) {
 	if turn.Store == nil {
 		turn.Store = r.store
 	}
-	h := r.suite.New(r, Provider{URL: r.server.URL(), Key: key, Model: modelID, Retries: r.retries, Info: prices,
+	make := r.suite.New
+	if r.abroad {
+		make = r.suite.Other
+	}
+	h := make(r, Provider{URL: r.server.URL(), Key: key, Model: modelID, Retries: r.retries, Info: prices,
 		Now: func() time.Time { return time.Now().Add(r.ahead) }})
 	return h.Run(ctx, turn)
 }

@@ -8,6 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/flowerlua/flower/engine/document"
+	"github.com/flowerlua/flower/internal/atomicfile"
 )
 
 // openDocuments adds flower.document. A document is a plain table: its fields, and
@@ -17,7 +18,7 @@ func (s *state) openDocuments(flower *lua.LTable) {
 	for name, fn := range map[string]lua.LGFunction{
 		"parse": s.docParse, "load": s.docLoad, "write": s.docWrite, "markdown": s.docMarkdown, "block": s.docBlock,
 		"feedback": s.docFeedback, "amend": s.docAmend, "addition": s.docAddition, "file_name": s.docFileName, "find": s.docFind,
-		"headed": s.docHeaded, "text": s.docText, "append": s.docAppend,
+		"headed": s.docHeaded, "text": s.docText, "append": s.docAppend, "save": s.docSave,
 	} {
 		t.RawSetString(name, s.L.NewFunction(fn))
 	}
@@ -251,4 +252,10 @@ func (s *state) docAppend(L *lua.LState) int {
 	}
 	_, err = f.WriteString(text)
 	return pushResult(L, lua.LTrue, errors.Join(err, f.Sync(), f.Close()))
+}
+
+// docSave is flower.document.save(path, text): replaces a file whole.
+func (s *state) docSave(L *lua.LState) int {
+	path := s.place(L, 1, "flower.document.save")
+	return pushResult(L, lua.LTrue, atomicfile.Write(path, []byte(L.CheckString(2)), 0o644))
 }

@@ -241,7 +241,7 @@ func TestStarter_47_new_archives_together(t *testing.T) {
 		t.Fatalf("%+v, %v", ending, err)
 	}
 	archived, err := filepath.Glob(filepath.Join(st.dir, ".flower", "notes", "archive", "*", "*"))
-	if err != nil || len(archived) != 3 {
+	if err != nil || len(archived) != 4 {
 		t.Errorf("archived %v, %v", archived, err)
 	}
 	if woke, _ := ending.Context.Get("_woke"); woke != 1.0 {

@@ -42,8 +42,27 @@ local function places(o, make)
     brief = o.brief_path or document.find("brief", notes) or notes .. "/" .. document.file_name("brief"),
     goal = o.goal_path or document.find("goal", notes) or notes .. "/" .. document.file_name("goal"),
     questions = o.question_log or notes .. "/" .. words.question_log,
+    asks = notes .. "/asks.json",
     archive = notes .. "/archive",
   }
+end
+
+--- What was asked for so far: {ask, first, done}. It is how the same command, run
+--- again after a crash, is told from one more thing.
+local function load_asks(at)
+  return flower.json.decode(document.text(at.asks) or "[]") or {}
+end
+
+local function save_asks(at, asks)
+  assert(document.save(at.asks, flower.json.encode(flower.json.array(asks), true) .. "\n"))
+end
+
+local function find_ask(asks, text)
+  for _, entry in ipairs(asks) do
+    if entry.ask == text then
+      return entry
+    end
+  end
 end
 
 --- What a run in this workspace would find: {waking, brief, goal, checks, woke,
@@ -65,15 +84,48 @@ function M.wake_state(o)
   }
 end
 
---- Appends words to the brief, once; false when they stand there already.
-local function amend(path, text)
-  local whole = document.text(path) or ""
-  if whole:find(text, 1, true) then
-    return false
+--- Notes an ask. The first one is what the brief is made from. A later one is
+--- appended to the brief, once, and is returned until the work that it asks for
+--- has passed: so a crash in between loses nothing of it.
+local function take(at, ask, waking)
+  if ask == "" then
+    return nil
   end
-  local title = words.added:format(os.date("%Y-%m-%d %H:%M:%S"))
-  assert(document.append(path, document.addition(title, text)))
-  return true
+  local asks = load_asks(at)
+  local entry = find_ask(asks, ask)
+  if not waking then
+    if not entry then
+      asks[#asks + 1] = { ask = ask, first = true, done = false }
+      save_asks(at, asks)
+    end
+    return nil
+  end
+  local brief = document.text(at.brief)
+  if not entry and brief:find(ask, 1, true) then
+    return nil -- the words stand there already
+  end
+  if not entry then
+    entry = { ask = ask, first = false, done = false }
+    asks[#asks + 1] = entry
+    save_asks(at, asks)
+  end
+  if not entry.first and not brief:find(ask, 1, true) then
+    local title = words.added:format(os.date("%Y-%m-%d %H:%M:%S"))
+    assert(document.append(at.brief, document.addition(title, ask)))
+  end
+  if entry.first or entry.done then
+    return nil
+  end
+  return ask
+end
+
+--- The work has passed: what was asked for is done.
+local function all_done(at)
+  local asks = load_asks(at)
+  for _, entry in ipairs(asks) do
+    entry.done = true
+  end
+  save_asks(at, asks)
 end
 
 local function list(checks)
@@ -81,10 +133,13 @@ local function list(checks)
 end
 
 local function work_step(at, o, channel, added)
+  local function goal_of(ctx) -- a restored run has it on disk only
+    return ctx._goal or o.goal ~= false and document.load("goal", at.goal) or nil
+  end
   local function whole(ctx)
     local parts = { ctx[clarify.name] }
-    if ctx._goal then
-      parts[#parts + 1] = document.block(ctx._goal)
+    if goal_of(ctx) then
+      parts[#parts + 1] = document.block(goal_of(ctx))
     end
     return table.concat(parts, "\n\n")
   end
@@ -102,9 +157,14 @@ local function work_step(at, o, channel, added)
     prompt = whole,
     resume_prompt = function(ctx)
       if added then
-        return words.more:format(added, ctx._goal and list(ctx._goal.checks) or "")
+        local goal = goal_of(ctx)
+        return words.more:format(added, goal and list(goal.checks) or "")
       end
       return words.keep_going
+    end,
+    reduce = function(result)
+      all_done(at)
+      return result.text
     end,
   }
   if o.goal == false then
@@ -124,7 +184,7 @@ function M.starter(o)
   end
   local at = places(o, false)
   if o.new then
-    assert(flower.archive(at.archive, at.brief, at.goal))
+    assert(flower.archive(at.archive, at.brief, at.goal, at.asks))
   end
   local waking = M.wake_state(o).waking
   if not waking and ask == "" then
@@ -132,10 +192,7 @@ function M.starter(o)
   end
   at.bench = places(o, true).bench
 
-  local added = nil
-  if waking and ask ~= "" and amend(at.brief, ask) then
-    added = ask
-  end
+  local added = take(at, ask, waking)
   local channel = flower.channel{
     max_asks = o.max_asks,
     timeout = o.timeout_s or 1800,

@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"store/storetest":        {"engine/transcript"},
 	"settings":               {"github.com/joho/godotenv"},
 	"luabind": {"engine", "engine/document", "engine/event", "engine/guard", "engine/harness", "engine/human", "engine/model",
-		"engine/tool", "engine/workbench", "stdlib", "internal/tree", "internal/spell",
+		"engine/tool", "engine/workbench", "stdlib", "internal/atomicfile", "internal/tree", "internal/spell",
 		"github.com/yuin/gopher-lua", "github.com/bmatcuk/doublestar"},
 	"stdlib":               {},
 	"internal/atomicfile":  {"github.com/google/renameio", "github.com/gofrs/flock"},

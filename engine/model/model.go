@@ -73,6 +73,10 @@ type Request struct {
 	// Extra holds further top-level fields (thinking, output_config, …), sent in
 	// the order of their names.
 	Extra map[string]json.RawMessage
+	// Previous is the ID of the reply before in the same conversation, empty where
+	// there is none: a provider that can tell why its cache was missed compares
+	// with it. It is no part of Body.
+	Previous string
 
 	Meta Meta // never sent
 }
@@ -101,8 +105,15 @@ type Reply struct {
 	// thinking, signature, tool input) to what was received.
 	Content    []json.RawMessage
 	StopReason string // end_turn, tool_use, max_tokens, pause_turn, refusal, model_context_window_exceeded, …
-	Usage      Usage
-	Complete   bool // the provider said that the message ended, and why
+	// StopDetails is what the provider says of a refusal, as it came: an object
+	// with a category and an explanation; nil where it says nothing.
+	StopDetails json.RawMessage
+	Usage       Usage
+	// CacheMiss is the provider's word for why less of the request was in its cache
+	// than of the one that Request.Previous names, such as tools_changed; empty
+	// where it gives none.
+	CacheMiss string
+	Complete  bool // the provider said that the message ended, and why
 }
 
 // Usage counts tokens by kind. The kinds do not overlap: the context a request

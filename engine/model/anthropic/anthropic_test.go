@@ -227,6 +227,47 @@ func TestConnection_is_used_again_after_a_reply(t *testing.T) {
 	}
 }
 
+func TestStream_reasons_of_refusals_and_cache_misses_are_passed_on(t *testing.T) {
+	s := serve(t, &messagesapi.Options{MinCache: -1, Script: func(r messagesapi.Request) messagesapi.Turn {
+		if strings.Contains(r.Prompt(), "bad") {
+			return messagesapi.Turn{StopReason: "refusal", Blocks: []messagesapi.Block{messagesapi.Text("No.")},
+				StopDetails: raw(`{"type":"refusal","category":"cyber","explanation":"It is not allowed."}`)}
+		}
+		return messagesapi.Turn{Blocks: []messagesapi.Block{messagesapi.Text("Yes.")}}
+	}})
+	c := client(s)
+	ask := func(prompt, system string, before model.Reply) model.Reply {
+		t.Helper()
+		req := hello()
+		req.Previous = before.ID
+		req.System = []json.RawMessage{raw(`{"type":"text","text":"` + system + `"}`)}
+		req.Messages[0].Content[0] = raw(`{"type":"text","text":"` + prompt + `"}`)
+		_, reply, err := read(t, c, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply
+	}
+	one := ask("good", "a", model.Reply{ID: "msg_of_another"})
+	if one.CacheMiss != "previous_message_not_found" || one.StopDetails != nil {
+		t.Errorf("%+v", one)
+	}
+	two := ask("good", "b", one)
+	if two.CacheMiss != "system_changed" {
+		t.Errorf("cache miss = %q", two.CacheMiss)
+	}
+	three := ask("bad", "b", model.Reply{})
+	if three.CacheMiss != "" || three.StopReason != "refusal" || !strings.Contains(string(three.StopDetails), `"category":"cyber"`) {
+		t.Errorf("%+v", three)
+	}
+	old := anthropic.New(&anthropic.Options{Key: "test-key", BaseURL: s.URL(), Version: "2023-06-01"})
+	req := hello()
+	req.Previous = two.ID
+	if _, reply, err := read(t, old, req); err != nil || reply.CacheMiss != "" {
+		t.Errorf("a version that cannot tell was asked: %+v, %v", reply, err)
+	}
+}
+
 func TestClient_serves_many_at_once(t *testing.T) {
 	s := serve(t, always(turn(messagesapi.Thinking("hm"), messagesapi.Text("ok"))))
 	c := client(s)

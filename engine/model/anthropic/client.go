@@ -2,9 +2,11 @@ package anthropic
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -25,6 +27,8 @@ const maxErrorBody = 1 << 20
 type Client struct {
 	sdk    sdk.Client
 	broken error // why no request can be sent
+	// compares: the API is of a version that tells why the cache was missed.
+	compares bool
 	idle   time.Duration
 	wait   time.Duration
 	prices map[string]model.Price
@@ -41,7 +45,7 @@ func New(o *Options) *Client {
 	}
 	c := &Client{
 		idle: orDefault(o.Idle, DefaultIdle), wait: orDefault(o.Wait, DefaultWait),
-		prices: o.Prices, infos: map[string]model.Info{},
+		prices: o.Prices, infos: map[string]model.Info{}, compares: version(o) >= DefaultVersion,
 	}
 	base := o.BaseURL
 	if base == "" {
@@ -67,19 +71,23 @@ func orDefault(d, fallback time.Duration) time.Duration {
 	return max(d, 0)
 }
 
+// version is the version of the API to ask for, a date.
+func version(o *Options) string {
+	if o.Version == "" {
+		return DefaultVersion
+	}
+	return o.Version
+}
+
 // sdkOptions reduces the SDK to a carrier of bytes.
 func sdkOptions(o *Options, base string) []option.RequestOption {
-	version := o.Version
-	if version == "" {
-		version = DefaultVersion
-	}
 	opts := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
 		option.WithoutOpenTelemetry(),
 		option.WithBaseURL(base),
 		option.WithMaxRetries(0),
 		option.WithHTTPClient(httpClient(o.Client)),
-		option.WithHeader("anthropic-version", version),
+		option.WithHeader("anthropic-version", version(o)),
 		option.WithMiddleware(limitErrors),
 	}
 	if o.Key != "" {
@@ -143,7 +151,7 @@ func (c *Client) Stream(ctx context.Context, req model.Request) (model.Stream, e
 	inner, cancel := context.WithCancelCause(ctx)
 	late := watch(c.wait, cancel)
 	var res *http.Response
-	err := c.sdk.Post(inner, "v1/messages", nil, &res, option.WithRequestBody("application/json", req.Body(true)))
+	err := c.sdk.Post(inner, "v1/messages", nil, &res, option.WithRequestBody("application/json", c.body(req)))
 	late.stop()
 	if err != nil {
 		err = c.translate(ctx, inner, err)
@@ -156,6 +164,18 @@ func (c *Client) Stream(ctx context.Context, req model.Request) (model.Stream, e
 		return nil, err
 	}
 	return s, nil
+}
+
+// body is what is sent: the request's own bytes, and in front of what the cache is
+// keyed by the question why it was missed.
+func (c *Client) body(req model.Request) []byte {
+	if c.compares && req.Previous != "" && req.Extra["diagnostics"] == nil {
+		id, _ := json.Marshal(req.Previous) // a string always marshals
+		extra := map[string]json.RawMessage{"diagnostics": fmt.Appendf(nil, `{"previous_message_id":%s}`, id)}
+		maps.Copy(extra, req.Extra)
+		req.Extra = extra
+	}
+	return req.Body(true)
 }
 
 // checkAnswer refuses an answer that is not a stream of events.

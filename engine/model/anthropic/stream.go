@@ -185,6 +185,12 @@ func (s *stream) begin(raw json.RawMessage) error {
 		ID    string    `json:"id"`
 		Model string    `json:"model"`
 		Usage wireUsage `json:"usage"`
+
+		Diagnostics struct {
+			Miss struct {
+				Type string `json:"type"`
+			} `json:"cache_miss_reason"`
+		} `json:"diagnostics"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return garbled("the beginning of the message cannot be read")
@@ -193,7 +199,7 @@ func (s *stream) begin(raw json.RawMessage) error {
 		return garbled("the message began twice")
 	}
 	s.begun = true
-	s.reply.ID, s.reply.Model = m.ID, m.Model
+	s.reply.ID, s.reply.Model, s.reply.CacheMiss = m.ID, m.Model, m.Diagnostics.Miss.Type
 	m.Usage.addTo(&s.reply.Usage)
 	return nil
 }
@@ -248,13 +254,17 @@ func (s *stream) close(index int) (d model.Delta, show bool, err error) {
 // change takes message_delta. Its counts are those of the whole message.
 func (s *stream) change(w wireEvent) error {
 	var delta struct {
-		StopReason string `json:"stop_reason"`
+		StopReason  string          `json:"stop_reason"`
+		StopDetails json.RawMessage `json:"stop_details"`
 	}
 	if err := json.Unmarshal(w.Delta, &delta); err != nil {
 		return garbled("the end of the message cannot be read")
 	}
 	if delta.StopReason != "" {
 		s.reply.StopReason = delta.StopReason
+	}
+	if len(delta.StopDetails) > 0 && string(delta.StopDetails) != "null" {
+		s.reply.StopDetails = delta.StopDetails
 	}
 	if w.Usage != nil {
 		w.Usage.addTo(&s.reply.Usage)

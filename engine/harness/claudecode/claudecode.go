@@ -30,6 +30,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -110,6 +111,9 @@ type Config struct {
 // Harness drives the program. See harness.Harness.
 type Harness struct {
 	config Config
+
+	mu   sync.Mutex
+	warm []*run // started ahead, oldest first
 }
 
 // New makes a harness. It starts nothing.
@@ -160,7 +164,45 @@ func (h *Harness) Run(ctx context.Context, t harness.Turn) (harness.Outcome, err
 	if err != nil {
 		return failed, err
 	}
+	if w := h.adopt(r); w != nil {
+		r = w
+	}
 	return r.run(ctx)
+}
+
+// Warm starts the program ahead, for the next Run of a new session with the same
+// agent, host tools, limits and model as t; its prompt, guards and sink do not
+// matter. It returns when the program is ready, which takes it a second or more
+// that the Run then saves. A few are kept, each until a Run takes it or Close.
+func (h *Harness) Warm(ctx context.Context, t harness.Turn) error {
+	t.Session = harness.Session{}
+	t.Prompt = "-" // none is sent
+	if err := h.check(ctx, t); err != nil {
+		return err
+	}
+	path, err := h.program(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := h.newRun(ctx, t, path)
+	if err != nil {
+		return err
+	}
+	return h.keepWarm(ctx, r)
+}
+
+// Close ends what Warm has started and no Run has taken. Only who calls Warm needs
+// it; the harness can be used afterwards.
+func (h *Harness) Close() error {
+	h.mu.Lock()
+	warm := h.warm
+	h.warm = nil
+	h.mu.Unlock()
+	var err error
+	for _, r := range warm {
+		err = errors.Join(err, r.discard())
+	}
+	return err
 }
 
 // check reports what makes a turn impossible before anything is read or spent.

@@ -20,6 +20,8 @@ type conversation struct {
 	program *program
 	link    *link
 	frames  chan frame
+	ready   <-chan response // to the greeting
+	read    chan error      // how reading the output ended
 
 	result *frame // the last one
 	words  *string
@@ -45,34 +47,38 @@ const stopGrace = 5 * time.Second
 // waiting for an answer to.
 const recordGrace = 500 * time.Millisecond
 
-// hold starts the program, gives it the prompt and works until it is gone.
-func (c *conversation) hold(ctx context.Context) (ending, error) {
+// start starts the program and greets it; hold or abandon must be called.
+func (c *conversation) start(ctx context.Context) error {
 	args, err := c.args()
 	if err != nil {
-		return ending{}, fmt.Errorf("agent %s: %w", c.turn.Agent.Name, err)
+		return fmt.Errorf("agent %s: %w", c.turn.Agent.Name, err)
 	}
 	env, err := c.environment()
 	if err != nil {
-		return ending{}, err
+		return err
 	}
 	if c.program, err = launch(start{path: c.path, args: args, env: env, dir: c.dir, mark: c.mark}); err != nil {
-		return ending{}, err
+		return err
 	}
 	// What is being served ends with the program, in order, not before it.
 	c.link = newLink(context.WithoutCancel(ctx), c.program.send, c.serve)
 	c.frames = make(chan frame, maxPending)
-	read := make(chan error, 1)
-	go func() { read <- c.read() }()
-	c.converse(ctx)
-	c.finish()
-	readErr := <-read
-	c.link.close()
-	return c.end(ctx, readErr)
+	c.read = make(chan error, 1)
+	go func() { c.read <- c.listen() }()
+	c.ready = c.link.ask(c.initialize())
+	return nil
 }
 
-// read takes the program's output until its end: transcripts and requests at once,
+// hold gives the program the prompt and works until it is gone.
+func (c *conversation) hold(ctx context.Context, prompt string) (ending, error) {
+	c.prompt = prompt
+	c.converse(ctx)
+	return c.end(ctx, c.finish())
+}
+
+// listen takes the program's output until its end: transcripts and requests at once,
 // in their order, the rest on the goroutine of Run.
-func (c *conversation) read() error {
+func (c *conversation) listen() error {
 	defer c.program.last()
 	defer close(c.frames)
 	defer c.link.fail(errClosed)
@@ -100,7 +106,7 @@ func (c *conversation) read() error {
 // converse goes on until the result of the turn is there, the program is gone, or
 // something stops it and it had its time to end.
 func (c *conversation) converse(ctx context.Context) {
-	ready := c.link.ask(c.initialize())
+	ready := c.ready
 	started := c.journal.started
 	if c.turn.Session.Resume != "" {
 		started = nil
@@ -166,8 +172,9 @@ func (c *conversation) send() {
 		"message": map[string]any{"role": "user", "content": c.prompt}})
 }
 
-// finish ends the program and takes what it still says.
-func (c *conversation) finish() {
+// finish ends the program, takes what it still says, and returns how reading its
+// output ended.
+func (c *conversation) finish() error {
 	patience := closeGrace
 	if c.result == nil {
 		patience = 0
@@ -181,6 +188,9 @@ func (c *conversation) finish() {
 		c.take(f)
 	}
 	<-gone
+	err := <-c.read
+	c.link.close()
+	return err
 }
 
 // end is what the turn came to.

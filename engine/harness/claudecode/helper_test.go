@@ -181,6 +181,8 @@ func (b *bench) stored(session, sub string) []transcript.Entry {
 	return out
 }
 
+func contains(s, part string) bool { return strings.Contains(s, part) }
+
 func says(s string) api.Turn { return api.Turn{Blocks: []api.Block{api.Text(s)}} }
 
 // calls is a turn with tool calls, given as name and input in turn.

@@ -24,11 +24,13 @@ type run struct {
 	model   string
 	patient context.Context
 
+	talk    *conversation // once prepared
 	session string
-	index   string // the workbench block of the system prompt
-	dir     string // the workspace without links, as the program sees it
-	temp    string // of this turn
-	config  string // the program's folder, in temp
+	preface []string // to say in front of the prompt
+	index   string   // the workbench block of the system prompt
+	dir     string   // the workspace without links, as the program sees it
+	temp    string   // of this turn
+	config  string   // the program's folder, in temp
 	mark    string
 
 	names    names
@@ -85,37 +87,72 @@ func (r *run) run(ctx context.Context) (harness.Outcome, error) {
 	var done func()
 	r.patient, done = patient(ctx)
 	defer done()
+	if r.journal != nil { // prepared ahead
+		r.journal.mu.Lock()
+		r.journal.patient = r.patient
+		r.journal.mu.Unlock()
+	}
 	end, err := r.work(ctx)
 	out := r.outcome(end, err)
 	r.sayEnd(out, err)
 	return out, err
 }
 
-// work prepares folder, session and proxy around the program's life.
+// work prepares the program, unless that was done ahead, and holds the
+// conversation.
 func (r *run) work(ctx context.Context) (e ending, err error) {
-	if r.temp, err = os.MkdirTemp(r.h.config.TempDir, "flower-claude-"); err != nil {
-		return e, fmt.Errorf("no folder for claude code: %w", err)
+	if r.talk == nil {
+		if err := r.prepare(ctx); err != nil {
+			return e, err
+		}
 	}
-	r.config = filepath.Join(r.temp, "config")
-	defer func() { err = errors.Join(err, os.RemoveAll(r.temp)) }()
-	if err := os.MkdirAll(filepath.Join(r.temp, "home"), 0o700); err != nil {
-		return e, fmt.Errorf("no folder for claude code: %w", err)
-	}
-	news, err := r.open(ctx)
-	if err != nil {
-		return e, err
-	}
-	r.say.open(r.session)
-	if err := r.connect(); err != nil {
-		return e, err
-	}
-	defer func() { err = errors.Join(err, r.disconnect()) }()
+	defer func() { err = errors.Join(err, r.release()) }()
 	if r.turn.Session.Resume != "" {
 		r.known()
 	}
-	c := &conversation{run: r, prompt: withNews(news, r.turn.Prompt)}
-	e, err = c.hold(ctx)
+	e, err = r.talk.hold(ctx, withNews(r.preface, r.turn.Prompt))
 	return e, errors.Join(err, r.journal.close())
+}
+
+// prepare makes the turn's folder, opens the session, and starts proxy and
+// program. When it fails nothing is left; else release must be called.
+func (r *run) prepare(ctx context.Context) (err error) {
+	if r.temp, err = os.MkdirTemp(r.h.config.TempDir, "flower-claude-"); err != nil {
+		return fmt.Errorf("no folder for claude code: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.release())
+		}
+	}()
+	r.config = filepath.Join(r.temp, "config")
+	if err := os.MkdirAll(filepath.Join(r.temp, "home"), 0o700); err != nil {
+		return fmt.Errorf("no folder for claude code: %w", err)
+	}
+	if r.preface, err = r.open(ctx); err != nil {
+		return err
+	}
+	r.say.open(r.session)
+	if err := r.connect(); err != nil {
+		return err
+	}
+	c := &conversation{run: r}
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	r.talk = c
+	return nil
+}
+
+// release undoes prepare, as far as that came; the program has ended.
+func (r *run) release() (err error) {
+	if r.proxy != nil {
+		err = r.proxy.Close()
+	}
+	if r.upstream != nil {
+		err = errors.Join(err, r.upstream())
+	}
+	return errors.Join(err, os.RemoveAll(r.temp))
 }
 
 // known tells the session's id to whoever wants to know.
@@ -139,7 +176,6 @@ func withNews(news []string, prompt string) string {
 func (r *run) connect() error {
 	o := proxy.Options{Upstream: r.h.config.BaseURL, Key: r.h.config.Key, Token: r.h.config.Token,
 		Before: r.ledger.before, Done: r.ledger.done}
-	r.upstream = func() error { return nil }
 	if r.h.config.Model != nil {
 		url, end, err := serveModel(r.h.config.Model, r.names, r.meta)
 		if err != nil {
@@ -148,14 +184,9 @@ func (r *run) connect() error {
 		o.Upstream, o.Key, o.Token, r.upstream = url, "rehearsal", "", end
 	}
 	p, err := proxy.Start(o)
-	if err != nil {
-		return errors.Join(err, r.upstream())
-	}
 	r.proxy = p
-	return nil
+	return err
 }
-
-func (r *run) disconnect() error { return errors.Join(r.proxy.Close(), r.upstream()) }
 
 // meta is who asks, for a model that wants to know.
 func (r *run) meta(agent string) model.Meta {
@@ -239,12 +270,19 @@ func (s *speaker) open(session string) {
 	s.session = session
 }
 
+// adopt speaks for another run from now on.
+func (s *speaker) adopt(o *speaker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sink, s.run, s.step = o.sink, o.run, o.step
+}
+
 func (s *speaker) emit(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.sink == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	e.Run, e.Step, e.Session = s.run, s.step, s.session
 	s.sink.Emit(e)
 }

@@ -35,6 +35,20 @@ func newServers(n names, offered []string) *servers {
 	return s
 }
 
+// adopt puts other tools behind the same definitions.
+func (s *servers) adopt(n names) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = n
+}
+
+// tools are the names as they are now.
+func (s *servers) tools() names {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names
+}
+
 // config is the program's list of servers; nil without any.
 func (s *servers) config() map[string]any {
 	list := map[string]any{}
@@ -116,13 +130,13 @@ func wrapped(m map[string]any) any { return map[string]any{"mcp_response": m} }
 
 // list are a server's tools.
 func (s *servers) list(server string) []any {
-	list := []any{}
+	list, n := []any{}, s.tools()
 	for _, name := range s.offered {
-		at, plain := s.names.server(name)
+		at, plain := n.server(name)
 		if at != server {
 			continue
 		}
-		d := s.names.host[name].Definition()
+		d := n.host[name].Definition()
 		schema := d.Schema
 		if len(schema) == 0 {
 			schema = json.RawMessage(`{"type":"object"}`)
@@ -135,8 +149,9 @@ func (s *servers) list(server string) []any {
 
 // run runs a call. Tools that do more than read run one call at a time.
 func (s *servers) run(ctx context.Context, server string, m rpc) (any, error) {
+	n := s.tools()
 	i := slices.IndexFunc(s.offered, func(name string) bool {
-		at, plain := s.names.server(name)
+		at, plain := n.server(name)
 		return at == server && plain == m.Params.Name
 	})
 	if i < 0 {
@@ -162,7 +177,7 @@ func (s *servers) run(ctx context.Context, server string, m rpc) (any, error) {
 		delete(s.running, id)
 		delete(s.callers, m.Params.Meta.ToolUseID)
 	}()
-	t := s.names.host[name]
+	t := n.host[name]
 	if !t.Definition().ReadOnly {
 		s.turns[name].Lock()
 		defer s.turns[name].Unlock()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/harness/claudecode"
 	"github.com/flowerlua/flower/engine/harness/native"
 	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/model/anthropic"
@@ -23,14 +25,16 @@ import (
 
 // source is where the model's answers come from.
 type source struct {
-	model    model.Model
-	name     string // the model for specs that name none
-	aliases  map[string]string
-	sub      string
-	effort   string
-	endpoint string
-	note     string // for the closing line
-	close    func()
+	model      model.Model
+	rehearsal  model.Model         // the model where it is a rehearsal, else nil
+	credential settings.Credential // where it is the provider
+	name       string              // the model for specs that name none
+	aliases    map[string]string
+	sub        string
+	effort     string
+	endpoint   string
+	note       string // for the closing line
+	close      func()
 }
 
 // bed is everything that a run needs, opened.
@@ -61,7 +65,7 @@ func (a *app) open(c *cli, adjust func(*engine.Config)) (_ *bed, err error) {
 		return nil, errors.Join(err, b.close())
 	}
 	config := engine.Config{
-		Workspace: workspace, RunDir: runDir, Store: b.db, Harness: newHarness(b.src, runDir),
+		Workspace: workspace, RunDir: runDir, Store: b.db, Harness: c.newHarness(b.src, runDir),
 		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.sinks, Lang: c.Lang,
 	}
 	if adjust != nil {
@@ -131,7 +135,13 @@ func (a *app) explain(ctx context.Context, c *cli, err error) error {
 	return err
 }
 
-func newHarness(src *source, runDir string) *native.Harness {
+func (c *cli) newHarness(src *source, runDir string) harness.Harness {
+	if c.Harness == "claude" {
+		return claudecode.New(claudecode.Config{
+			Model: src.rehearsal, Info: src.model.Info, BaseURL: src.credential.BaseURL, Key: src.credential.APIKey, Token: src.credential.AuthToken,
+			Aliases: src.aliases, SubagentModel: src.sub, Effort: src.effort, Ephemeral: shell.Ephemeral,
+		})
+	}
 	return native.New(native.Config{
 		Model: src.model, Aliases: src.aliases, SubagentModel: src.sub, Effort: src.effort,
 		Ephemeral: shell.Ephemeral, OutputDir: filepath.Join(runDir, "output"),
@@ -163,7 +173,7 @@ func (c *cli) source(workspace string) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &source{model: r, name: c.Model, note: "rehearsed", close: r.Close}, nil
+		return &source{model: r, rehearsal: r, name: c.Model, note: "rehearsed", close: r.Close}, nil
 	}
 	s, err := settings.Load(settings.Options{Workspace: workspace})
 	if err != nil {
@@ -177,14 +187,15 @@ func (c *cli) source(workspace string) (*source, error) {
 		return nil, err
 	}
 	return &source{
-		model:    anthropic.New(&anthropic.Options{Key: credential.APIKey, Token: credential.AuthToken, BaseURL: credential.BaseURL}),
-		name:     cmp.Or(c.Model, s.Get(settings.Model)),
-		aliases:  s.Aliases(),
-		sub:      s.Get(settings.SubagentModel),
-		effort:   s.Get(settings.Effort),
-		endpoint: cmp.Or(credential.BaseURL, anthropic.DefaultBaseURL),
-		note:     strings.TrimSpace("key from " + credential.Origin),
-		close:    func() {},
+		model:      anthropic.New(&anthropic.Options{Key: credential.APIKey, Token: credential.AuthToken, BaseURL: credential.BaseURL}),
+		credential: credential,
+		name:       cmp.Or(c.Model, s.Get(settings.Model)),
+		aliases:    s.Aliases(),
+		sub:        s.Get(settings.SubagentModel),
+		effort:     s.Get(settings.Effort),
+		endpoint:   cmp.Or(credential.BaseURL, anthropic.DefaultBaseURL),
+		note:       strings.TrimSpace("key from " + credential.Origin),
+		close:      func() {},
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package native_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/harness/native"
+	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/tool"
 	api "github.com/flowerlua/flower/internal/messagesapi"
 )
@@ -147,8 +149,58 @@ func TestLimits_cache_miss_raises_an_event(t *testing.T) {
 	b.server.Enqueue(calls("nap", "{}"), says("Done."))
 	b.mustRun(harness.EndTurn)
 	got := b.of(event.System)
-	if len(got) != 1 || got[0].Payload["cache_miss"] != true {
+	if len(got) != 1 || got[0].Payload["cache_miss"] != true || got[0].Payload["reason"] != nil {
 		t.Errorf("events: %+v", got)
+	}
+}
+
+// reasoning is a model that gives a reason for every miss of its cache.
+type reasoning struct{ model.Model }
+
+func (m reasoning) Stream(ctx context.Context, r model.Request) (model.Stream, error) {
+	s, err := m.Model.Stream(ctx, r)
+	return reasoned{s}, err
+}
+
+type reasoned struct{ model.Stream }
+
+func (s reasoned) Reply() model.Reply {
+	r := s.Stream.Reply()
+	r.CacheMiss = "messages_changed"
+	return r
+}
+
+func TestLimits_cache_miss_tells_the_reason_of_the_provider(t *testing.T) {
+	b := newBench(t, nil)
+	for i, read := range []int{0, 10, 10} {
+		b.server.Enqueue(used(calls("Bash", input("command", fmt.Sprint("echo ", i))), api.Usage{Input: 5, CacheRead: read, CacheWrite5m: 5}))
+	}
+	b.server.Enqueue(used(says("Done."), api.Usage{Input: 50}))
+	b.config.Model = reasoning{b.config.Model}
+	b.mustRun(harness.EndTurn)
+	got := b.of(event.System)
+	if len(got) != 1 || got[0].Payload["reason"] != "messages_changed" || !strings.Contains(got[0].Text, "messages_changed") {
+		t.Errorf("events: %+v", got)
+	}
+}
+
+func TestLimits_each_request_names_the_answer_before_it(t *testing.T) {
+	b := newBench(t, nil, calls("Bash", input("command", "true")), says("Done."))
+	out := b.mustRun(harness.EndTurn)
+	b.resume(out.SessionID, "More.")
+	b.server.Enqueue(says("Done."))
+	b.mustRun(harness.EndTurn)
+	var ids []string
+	for _, e := range b.memory.entries(key(out.SessionID)) {
+		if e.Type == "assistant" {
+			ids = append(ids, e.MessageID)
+		}
+	}
+	for i, r := range b.requests() {
+		named := strings.Contains(string(r.Body), "previous_message_id")
+		if want := i > 0; named != want || want && !strings.Contains(string(r.Body), `"previous_message_id":"`+ids[i-1]+`"`) {
+			t.Errorf("request %d: %.200s", i, r.Body)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func (t *thread) take(ctx context.Context, a answer) (end ending, done bool, err
 	if broken {
 		dropHalfCall(&a.reply)
 	}
-	t.book(a.reply.Usage)
+	t.book(a.reply)
 	calls, err := t.record(a.reply)
 	if err != nil {
 		return ending{}, false, err
@@ -40,7 +40,7 @@ func (t *thread) take(ctx context.Context, a answer) (end ending, done bool, err
 func (t *thread) final(a answer, calls bool) (ending, bool) {
 	switch reason := a.reply.StopReason; {
 	case reason == "refusal":
-		return ending{stop: harness.Refusal, detail: "the model declined to answer"}, true
+		return ending{stop: harness.Refusal, detail: declined(a.reply.StopDetails)}, true
 	case reason == "model_context_window_exceeded":
 		return ending{stop: harness.WindowExceeded, detail: "the answer did not fit into the model's window any more"}, true
 	case reason == "max_tokens" && a.short:
@@ -53,6 +53,18 @@ func (t *thread) final(a answer, calls bool) (ending, bool) {
 		return ending{stop: harness.ContextFull, detail: "the context is full, and the agent went on instead of reporting"}, true
 	}
 	return ending{}, false
+}
+
+// declined says that the model declined, and why where the provider tells.
+func declined(details json.RawMessage) string {
+	why := "the model declined to answer"
+	if category := text(member(details, "category")); category != "" {
+		why += " (" + cutText(category, 100) + ")"
+	}
+	if words := text(member(details, "explanation")); words != "" {
+		why += ": " + cutText(words, 500)
+	}
+	return why
 }
 
 // proceed decides what follows an answer whose calls have been run.
@@ -202,14 +214,26 @@ func dropHalfCall(r *model.Reply) {
 }
 
 // book takes note of what a request used and of what the cache made of it.
-func (t *thread) book(u model.Usage) {
-	t.context = u.Context()
+func (t *thread) book(r model.Reply) {
+	u := r.Usage
+	t.context, t.previous = u.Context(), r.ID
 	t.requests++
 	was := t.cached
 	t.cached = u.CacheRead+u.CacheWrite > 0
 	if t.requests >= 3 && was && u.CacheRead == 0 && !t.cacheStarts {
-		t.say(event.Event{Kind: event.System, Text: fmt.Sprintf("the provider's cache was missed %s after the request before: %d tokens were read anew", t.idle.Round(time.Second), t.context),
-			Payload: map[string]any{"cache_miss": true, "tokens": t.context, "idle_s": t.idle.Seconds()}})
+		t.sayMiss(r.CacheMiss)
 	}
 	t.cacheStarts = false
+}
+
+// sayMiss reports that the cache was missed, with the provider's reason where it
+// gives one.
+func (t *thread) sayMiss(reason string) {
+	payload := map[string]any{"cache_miss": true, "tokens": t.context, "idle_s": t.idle.Seconds()}
+	words := fmt.Sprintf("the provider's cache was missed %s after the request before: %d tokens were read anew", t.idle.Round(time.Second), t.context)
+	if reason != "" {
+		payload["reason"] = reason
+		words += " (" + reason + ")"
+	}
+	t.say(event.Event{Kind: event.System, Text: words, Payload: payload})
 }

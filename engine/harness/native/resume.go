@@ -36,7 +36,7 @@ func (t *thread) reopen(ctx context.Context, o opening, fresh prefix) error {
 	if err != nil {
 		return err
 	}
-	t.answers, t.callIDs = countAnswers(live), map[string]bool{}
+	t.answers, t.previous, t.callIDs = countAnswers(live), lastID(live), map[string]bool{}
 	for _, e := range live {
 		for _, id := range e.ToolUses {
 			t.callIDs[id] = true
@@ -91,6 +91,16 @@ func countAnswers(live []transcript.Entry) int {
 		id = e.MessageID
 	}
 	return n
+}
+
+// lastID is the provider's ID of the newest answer.
+func lastID(live []transcript.Entry) string {
+	for _, e := range slices.Backward(live) {
+		if e.Type == "assistant" && !e.Flags.Has(transcript.APIError) {
+			return e.MessageID
+		}
+	}
+	return ""
 }
 
 // newest is the uuid that the next entry of the conversation hangs on.

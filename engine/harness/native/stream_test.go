@@ -2,6 +2,7 @@ package native_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -251,6 +252,14 @@ func TestStream_typed_endings(t *testing.T) {
 			b.server.Enqueue(says("Fine."))
 			b.mustRun(harness.EndTurn) // the transcript is whole
 		})
+	}
+}
+
+func TestStream_a_refusal_says_why_where_the_provider_does(t *testing.T) {
+	b := newBench(t, nil, api.Turn{StopReason: "refusal", Blocks: []api.Block{api.Text("No.")},
+		StopDetails: json.RawMessage(`{"type":"refusal","category":"cyber","explanation":"This is not allowed here."}`)})
+	if out := b.mustRun(harness.Refusal); !strings.Contains(out.Detail, "(cyber): This is not allowed here.") {
+		t.Errorf("detail = %q", out.Detail)
 	}
 }
 

@@ -40,7 +40,8 @@ type thread struct {
 	idle      time.Duration // between the last two
 	estimated int64
 	context   int64
-	cached    bool // something of it was read from or written to the cache
+	previous  string // ID of the answer before
+	cached    bool   // something of it was read from or written to the cache
 	requests  int
 	// cacheStarts: the next request begins a new prefix, so a miss is no surprise.
 	cacheStarts bool
@@ -142,7 +143,7 @@ func (t *thread) limit() (ending, bool) {
 func (t *thread) stopped(ctx context.Context, a answer) (ending, error) {
 	var err error
 	if a.reply.Usage.Context() > 0 {
-		t.book(a.reply.Usage)
+		t.book(a.reply)
 	}
 	if worthKeeping(a.reply) {
 		var calls []call

@@ -29,10 +29,10 @@ type Client struct {
 	broken error // why no request can be sent
 	// compares: the API is of a version that tells why the cache was missed.
 	compares bool
-	idle   time.Duration
-	wait   time.Duration
-	prices map[string]model.Price
-	secret *strings.Replacer // takes the credentials out of texts
+	idle     time.Duration
+	wait     time.Duration
+	prices   map[string]model.Price
+	secret   *strings.Replacer // takes the credentials out of texts
 
 	mu    sync.Mutex
 	infos map[string]model.Info // what the API said of models
@@ -169,7 +169,8 @@ func (c *Client) Stream(ctx context.Context, req model.Request) (model.Stream, e
 // body is what is sent: the request's own bytes, and in front of what the cache is
 // keyed by the question why it was missed.
 func (c *Client) body(req model.Request) []byte {
-	if c.compares && req.Previous != "" && req.Extra["diagnostics"] == nil {
+	ours := strings.HasPrefix(req.Previous, "msg_") // not of a rehearsal, say
+	if c.compares && ours && req.Extra["diagnostics"] == nil {
 		id, _ := json.Marshal(req.Previous) // a string always marshals
 		extra := map[string]json.RawMessage{"diagnostics": fmt.Appendf(nil, `{"previous_message_id":%s}`, id)}
 		maps.Copy(extra, req.Extra)

@@ -188,7 +188,7 @@ type imported struct {
 
 // importSession reads a session's files into the run directory, which may be new.
 // Everything is read before anything is written.
-func (a *app) importSession(ctx context.Context, c *cli) (err error) {
+func (a *app) importSession(ctx context.Context, c *cli) error {
 	cmd := &c.Sessions.Import
 	base, ok := strings.CutSuffix(cmd.File, linesSuffix)
 	if !ok {
@@ -202,29 +202,8 @@ func (a *app) importSession(ctx context.Context, c *cli) (err error) {
 	if err != nil {
 		return err
 	}
-	_, dir, err := c.places()
+	added, err := storeParts(ctx, c, parts)
 	if err != nil {
-		return err
-	}
-	project, err := ensureProject(dir)
-	if err != nil {
-		return err
-	}
-	db, err := store.Open(filepath.Join(dir, "sessions"), &store.Options{GCEvery: -1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	added := uint64(0)
-	for _, part := range parts {
-		part.key.Project = project
-		n, err := takeIn(ctx, db, part)
-		if err != nil {
-			return err
-		}
-		added += n
-	}
-	if err := db.Sync(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "session %s: %s", id, entryCount(uint64(len(parts[0].entries))))
@@ -236,6 +215,32 @@ func (a *app) importSession(ctx context.Context, c *cli) (err error) {
 	}
 	fmt.Fprintln(a.out)
 	return nil
+}
+
+// storeParts takes what was read into the store and counts what is new.
+func storeParts(ctx context.Context, c *cli, parts []imported) (added uint64, err error) {
+	_, dir, err := c.places()
+	if err != nil {
+		return 0, err
+	}
+	project, err := ensureProject(dir)
+	if err != nil {
+		return 0, err
+	}
+	db, err := store.Open(filepath.Join(dir, "sessions"), &store.Options{GCEvery: -1})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, part := range parts {
+		part.key.Project = project
+		n, err := takeIn(ctx, db, part)
+		if err != nil {
+			return added, err
+		}
+		added += n
+	}
+	return added, db.Sync(ctx)
 }
 
 // readParts are the main thread and the subagents of a session. What is wrong with

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -45,13 +46,7 @@ func (a *app) showSession(ctx context.Context, c *cli, f *runFolder) error {
 	if err != nil && len(entries) == 0 {
 		return err
 	}
-	sum, _ := transcript.Summarize(func(yield func(transcript.Entry, error) bool) {
-		for _, e := range entries {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	})
+	sum, _ := transcript.Summarize(each(entries)) // these have no error
 	view, dead := viewReport(entries)
 	if cmd.JSON {
 		shown := shownSession{sessionInfo: f.info(s, sum), Agent: key.AgentID(), View: view, Entries: make([]json.RawMessage, len(entries))}
@@ -68,6 +63,17 @@ func (a *app) showSession(ctx context.Context, c *cli, f *runFolder) error {
 	}
 	p.foot(s, key, view, dead)
 	return errors.Join(p.Flush(), err)
+}
+
+// each yields entries that have been loaded.
+func each(entries []transcript.Entry) iter.Seq2[transcript.Entry, error] {
+	return func(yield func(transcript.Entry, error) bool) {
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
 }
 
 // showRaw prints the stored lines, byte for byte.

@@ -154,7 +154,7 @@ func TestStarter_dies_at_every_write(t *testing.T) {
 	for n := int64(1); n <= writes; n += every {
 		l := begin(t)
 		ending, _, _ := l.run(n, db) // it dies
-		if ending.OK { // how often the last values are written varies by a write or two
+		if ending.OK {               // how often the last values are written varies by a write or two
 			survived++
 		}
 		if ending, _, err = l.run(0, db); err != nil || !ending.OK {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness"
 )
 
@@ -137,7 +136,6 @@ func (c *conversation) converse(ctx context.Context) {
 		case answer, ok := <-ready:
 			ready = nil
 			if ok && answer.Subtype == "success" {
-				c.say.emit(event.Event{Kind: event.Prompt, Text: c.prompt})
 				c.send()
 			}
 		case <-started:
@@ -166,9 +164,15 @@ func (c *conversation) converse(ctx context.Context) {
 	}
 }
 
-// send gives the program the prompt.
+// send gives the program the prompt, which is recorded by us until it is by the
+// program.
 func (c *conversation) send() {
-	c.link.write(map[string]any{"type": "user", "session_id": "", "uuid": c.h.config.NewID(), "parent_tool_use_id": nil,
+	id := c.h.config.NewID()
+	if err := c.journal.add(note{Asked: &asked{UUID: id, Text: c.prompt}}); err != nil {
+		c.fail(err)
+		return
+	}
+	c.link.write(map[string]any{"type": "user", "session_id": "", "uuid": id, "parent_tool_use_id": nil,
 		"message": map[string]any{"role": "user", "content": c.prompt}})
 }
 

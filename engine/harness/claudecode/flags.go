@@ -32,7 +32,7 @@ func (r *run) args() ([]string, error) {
 		"--session-mirror", "--permission-prompt-tool", "stdio", "--strict-mcp-config",
 		"--setting-sources=" + strings.Join(c.SettingSources, ","),
 		"--model", r.model, "--tools=" + strings.Join(tools, ",")}
-	if r.turn.Session.Resume == "" {
+	if r.turn.Session.Resume == "" || r.unsaid {
 		args = append(args, "--session-id="+r.session)
 	} else {
 		args = append(args, "--resume="+r.session)

@@ -49,6 +49,7 @@ type frame struct {
 	TaskType    string          `json:"task_type"`
 	AgentType   string          `json:"subagent_type"`
 	Description string          `json:"description"`
+	Prompt      string          `json:"prompt"`
 	Status      json.RawMessage `json:"status"`
 	Summary     string          `json:"summary"`
 	Attempt     int             `json:"attempt"`

@@ -261,6 +261,22 @@ func TestBudget_a_small_one_leaves_room_for_a_short_answer(t *testing.T) {
 	}
 }
 
+func TestRun_who_hands_over_does_not_compact(t *testing.T) {
+	full := calls("Bash", input("command", "echo full"))
+	full.Usage = &api.Usage{Input: 175_000, Output: 5} // over the program's own threshold
+	b := newBench(t, full, says("Done."))
+	b.turn.Limits.ContextLine = 190_000
+	if out := b.mustRun(harness.EndTurn); out.Text != "Done." {
+		t.Errorf("%+v", out)
+	}
+	if n := len(b.requests()); n != 2 {
+		t.Errorf("%d requests were made", n)
+	}
+	if text := said(b.last()); !strings.Contains(text, "Do it.") || !strings.Contains(text, "full") {
+		t.Errorf("the conversation was compacted:\n%s", text)
+	}
+}
+
 func TestRun_a_refusal_is_a_stop(t *testing.T) {
 	b := newBench(t, api.Turn{Blocks: []api.Block{api.Text("I can")}, StopReason: "refusal"})
 	b.mustRun(harness.Refusal)

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,10 +54,17 @@ type note struct {
 	UUID    string          `json:"uuid"`
 	Time    string          `json:"timestamp"`
 	View    json.RawMessage `json:"view,omitempty"`   // decisions of the view sent last
+	Asked   *asked          `json:"asked,omitempty"`  // a prompt that was sent
 	Begun   *begun          `json:"begun,omitempty"`  // a call that was let run
 	Told    []string        `json:"told,omitempty"`   // lost calls that the agent has been told of
 	Claude  *string         `json:"claude,omitempty"` // the workbench block in the system prompt
 	News    *string         `json:"news,omitempty"`   // the workbench block told since
+}
+
+// asked is a prompt, until the program has recorded it under its uuid.
+type asked struct {
+	UUID string `json:"uuid"`
+	Text string `json:"text"`
 }
 
 // begun is a call that was let run before the program had recorded it.
@@ -69,11 +77,13 @@ type begun struct {
 func (j *journal) entry(n note) (transcript.Entry, error) {
 	n.Type, n.Subtype, n.UUID = "system", transcript.PrefixSubtype, j.newID()
 	n.Time = j.now().UTC().Format("2006-01-02T15:04:05.000Z")
-	raw, err := json.Marshal(n)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // commands are shown to the agent as it wrote them
+	if err := enc.Encode(n); err != nil {
 		return transcript.Entry{}, fmt.Errorf("session %s: %w", j.key, err)
 	}
-	return transcript.Parse(raw)
+	return transcript.Parse(bytes.TrimSpace(b.Bytes()))
 }
 
 // mirror stores the lines that the program has just written to a transcript.

@@ -18,6 +18,7 @@ type told struct {
 	view  json.RawMessage
 	index *string // in the system prompt
 	news  *string // the workbench block told last
+	asked *asked
 	begun []begun
 	lost  map[string]bool // calls the agent has been told of
 }
@@ -42,6 +43,9 @@ func readNotes(all []transcript.Entry) told {
 		if n.News != nil {
 			t.news = n.News
 		}
+		if n.Asked != nil {
+			t.asked = n.Asked
+		}
 		if n.Begun != nil {
 			t.begun = append(t.begun, *n.Begun)
 		}
@@ -55,6 +59,7 @@ func readNotes(all []transcript.Entry) told {
 // Texts in front of a prompt.
 const (
 	newsIndex  = "The workbench has changed since this session began. It now holds:"
+	newsAsked  = "The process ended before it had recorded what you were asked last. It was:"
 	newsAnswer = "You had asked a person, and the process ended before the record of it was complete. The question and its answer: "
 	newsLost   = "The process ended before the record of some of your calls was complete, so they are missing above. They may or may not have taken effect: look at the present state before you repeat them.\n"
 )
@@ -65,9 +70,13 @@ func (r *run) news(ctx context.Context, before told, live []transcript.Entry) ([
 	var out []string
 	known := map[string]bool{}
 	for _, e := range live {
+		known[e.UUID] = true
 		for _, id := range slices.Concat(e.ToolUses, e.ToolResults) {
 			known[id] = true
 		}
+	}
+	if a := before.asked; a != nil && !known[a.UUID] && r.turn.Session.At == "" {
+		out = append(out, newsAsked+"\n\n"+a.Text)
 	}
 	text, lost, add := newsLost, false, note{}
 	for _, c := range before.begun {

@@ -197,3 +197,42 @@ func TestResume_in_two_turns_at_a_time_fences_one_off(t *testing.T) {
 		t.Errorf("of two writers, %v and %v", one, other)
 	}
 }
+
+// forgetful is a store that loses what the program writes of the main thread,
+// as when it dies before it has.
+type forgetful struct{ transcript.Store }
+
+func (f forgetful) Append(ctx context.Context, key transcript.Key, expect uint64, es []transcript.Entry) (uint64, error) {
+	var own []transcript.Entry
+	for _, e := range es {
+		if e.Subtype == transcript.PrefixSubtype {
+			own = append(own, e)
+		}
+	}
+	if len(own) == 0 {
+		return expect, nil
+	}
+	return f.Store.Append(ctx, key, expect, own)
+}
+
+func TestResume_what_the_program_had_not_recorded_is_said_again(t *testing.T) {
+	b := newBench(t, calls("Bash", input("command", "echo done > effect")), says("Lost."))
+	real := b.store
+	b.store = forgetful{real}
+	b.turn.Prompt = "Make the effect."
+	first := b.mustRun(harness.EndTurn)
+	b.store = real
+	for range 2 {
+		b.server.Enqueue(says("Found."))
+		b.resume(first.SessionID, "Go on.")
+		if out := b.mustRun(harness.EndTurn); out.SessionID != first.SessionID {
+			t.Errorf("%+v", out)
+		}
+		text := said(b.last())
+		for _, want := range []string{"Make the effect.", "echo done > effect", "may or may not have taken effect"} {
+			if strings.Count(text, want) != 1 {
+				t.Errorf("%q is said %d times:\n%s", want, strings.Count(text, want), text)
+			}
+		}
+	}
+}

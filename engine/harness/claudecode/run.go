@@ -26,6 +26,7 @@ type run struct {
 
 	talk    *conversation // once prepared
 	session string
+	unsaid  bool     // the session to resume has no message yet
 	preface []string // to say in front of the prompt
 	index   string   // the workbench block of the system prompt
 	dir     string   // the workspace without links, as the program sees it

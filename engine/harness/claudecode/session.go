@@ -244,6 +244,10 @@ func (r *run) spill(s transcript.Spill) error {
 // restore writes the session as the program's own files into its folder.
 func (r *run) restore(ctx context.Context, view []transcript.Entry) error {
 	base := filepath.Join(r.config, "projects", projectFolder(r.dir))
+	said := func(e transcript.Entry) bool { return e.Type == "user" || e.Type == "assistant" }
+	if r.unsaid = !slices.ContainsFunc(view, said); r.unsaid {
+		return nil // the program resumes nothing of which it has recorded nothing
+	}
 	if err := writeFile(filepath.Join(base, r.session+".jsonl"), r.lines(view)); err != nil {
 		return fmt.Errorf("session %s could not be restored: %w", r.session, err)
 	}

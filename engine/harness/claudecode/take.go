@@ -52,6 +52,9 @@ func (c *conversation) assistant(f frame) {
 	}
 	if m.Model == syntheticModel {
 		c.tally.errorWord = f.Error
+		if stop, _ := c.ledger.refused(); stop != "" {
+			return // its words for a request that we refused
+		}
 		c.speak(f, event.Event{Kind: event.Error, Text: texts(m.Content), Payload: map[string]any{"error": f.Error}})
 		return
 	}
@@ -154,6 +157,7 @@ func (c *conversation) system(f frame) {
 		if f.TaskType == "local_agent" {
 			c.agents.add(f.TaskID, f.ToolUseID, f.AgentType)
 			c.task(f, "started")
+			c.say.emit(event.Event{Kind: event.Prompt, Text: f.Prompt, Subagent: f.TaskID, ParentToolUseID: f.ToolUseID})
 		}
 	case "task_notification":
 		if c.agents.role(f.TaskID) != "" {

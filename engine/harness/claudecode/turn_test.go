@@ -35,7 +35,7 @@ func TestRun_text_and_a_call_with_accounts_events_and_transcript(t *testing.T) {
 	if system := b.last().System; !strings.Contains(system[len(system)-1].Text, "Be brief.") {
 		t.Error("the instructions are not behind the program's own prompt")
 	}
-	for kind, want := range map[event.Kind]int{event.Prompt: 1, event.ToolCall: 1, event.ToolResult: 1, event.Text: 1, event.Result: 1, event.Error: 0, event.Unknown: 0} {
+	for kind, want := range map[event.Kind]int{event.Prompt: 0, event.ToolCall: 1, event.ToolResult: 1, event.Text: 1, event.Result: 1, event.Error: 0, event.Unknown: 0} {
 		if got := b.of(kind); len(got) != want {
 			t.Errorf("%d events %s, want %d: %+v", len(got), kind, want, got)
 		}

@@ -216,6 +216,15 @@ func (rt *Runtime) RunWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 // it does nothing and reports false.
 func (rt *Runtime) Interrupt(words string) bool { return rt.interrupt(words) }
 
+// Hold ends the turn of every active Run as Interrupt does, and keeps each of
+// these Runs from going on until release is called with a person's words, which
+// may be empty: so that a person can stop an agent first and find the words then.
+// Runs that begin meanwhile, gates, timers and questions are not held. The first
+// call of release counts and reports whether one of the Runs was still there to
+// hear. A hold that is not released ends with the Run's context. With no active
+// Run nothing happens and ok is false.
+func (rt *Runtime) Hold() (release func(words string) (heard bool), ok bool) { return rt.hold() }
+
 // ID is the run's id: YYYYmmdd-HHMMSS and six hex digits.
 func (rt *Runtime) ID() string { return rt.id }
 

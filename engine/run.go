@@ -28,6 +28,7 @@ type activeRun struct {
 	label  string
 	opts   RunOptions
 	words  chan string // a person's interrupt, at most one waiting
+	holds  []*held     // not waited for yet; under the runtime's lock
 	sink   event.Sink
 	task   string // the prompt of the order, for a handoff
 	prompt string
@@ -120,6 +121,9 @@ func (a *activeRun) attempt(ctx context.Context) (done bool) {
 	a.book(out)
 	switch {
 	case err == nil && out.Stop == harness.EndTurn:
+		if words := a.hear(ctx, ""); words != "" {
+			return a.resumeWithWords(words)
+		}
 		a.result.OK = true
 		return true
 	case ctx.Err() != nil:
@@ -127,7 +131,11 @@ func (a *activeRun) attempt(ctx context.Context) (done bool) {
 	case err != nil:
 		return a.retry(ctx, err)
 	case out.Stop == harness.Interrupted:
-		return a.resumeWithWords(out.Words)
+		words := a.hear(ctx, out.Words)
+		if ctx.Err() != nil {
+			return a.fail(causeText(ctx))
+		}
+		return a.resumeWithWords(words)
 	case out.Stop == harness.ContextFull && a.canHandOver():
 		return a.handOver(ctx, "")
 	case out.Stop == harness.WindowExceeded && a.canHandOver():
@@ -331,10 +339,7 @@ func (rt *Runtime) interrupt(words string) bool {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	for a := range rt.active {
-		select {
-		case a.words <- words:
-		default: // one is waiting already
-		}
+		a.interrupt(words)
 	}
 	return len(rt.active) > 0
 }

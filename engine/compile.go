@@ -52,6 +52,9 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 		Env:             s.Env,
 		Workers:         s.Workers,
 	}
+	if s.DelegateOnly {
+		a.PageChars = rt.pageChars()
+	}
 	if s.AllowedTools == nil {
 		a.AllowedTools = slices.Clone(defaultTools)
 	}
@@ -68,6 +71,19 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 		a.AddDirs = append(a.AddDirs, filepath.Clean(dir))
 	}
 	return a, rt.addBench(&a, s)
+}
+
+// defaultSpill is the number of characters from which results are moved to files,
+// where Config does not say.
+const defaultSpill = 4000
+
+// pageChars is a page of a file for an agent whose context is to stay small: what
+// other tools' results may have before they are moved to a file.
+func (rt *Runtime) pageChars() int {
+	if rt.config.SpillThreshold == 0 {
+		return defaultSpill
+	}
+	return max(rt.config.SpillThreshold, 0)
 }
 
 // benchFor is the workbench that an agent is told of.

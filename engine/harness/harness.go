@@ -113,6 +113,9 @@ type Agent struct {
 	PermissionMode  PermissionMode
 	Env             map[string]string
 	Workers         map[string]Worker
+	// PageChars bounds what the main thread sees of a file at a time, in
+	// characters; 0 means the tools' own limit.
+	PageChars int
 }
 
 // Offers reports whether the main thread may call the named tool.

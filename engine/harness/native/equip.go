@@ -67,7 +67,12 @@ func checkMode(m harness.PermissionMode) error {
 // takes the place of a built-in one of the same name.
 func (t *thread) equip(allowed []string, mode harness.PermissionMode) {
 	a, c := t.run.turn.Agent, t.run.h.config
+	page := a.PageChars
+	if t.sub() {
+		page = 0
+	}
 	t.set = tool.NewSet(tool.Options{
+		PageChars: page,
 		Workspace: t.dir, AddDirs: a.AddDirs, Writable: []string{os.TempDir()},
 		PermissionMode: string(mode), Ephemeral: c.Ephemeral,
 		Env: a.Env, SecretEnv: c.SecretEnv, Subagent: t.sub(), OutputDir: c.OutputDir, AllowPrivate: c.AllowPrivate,

@@ -12,10 +12,14 @@ var errInterrupted = errors.New("interrupted by a person")
 
 // interrupt waits for a person's words while a turn works.
 type interrupt struct {
+	done  chan struct{} // closed when the words are there
 	mu    sync.Mutex
 	words string
-	came  bool
+	here  bool
 }
+
+// came is closed when words have come.
+func (i *interrupt) came() <-chan struct{} { return i.done }
 
 // watch returns the context to work under, which ends when words come or ctx
 // ends, and the function that stops watching and waits until nobody does. What
@@ -44,14 +48,15 @@ func (i *interrupt) watch(ctx context.Context, words <-chan string) (work contex
 func (i *interrupt) take(words string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.words, i.came = words, true
+	i.words, i.here = words, true
+	close(i.done)
 }
 
 // taken returns the words, and whether there are any.
 func (i *interrupt) taken() (words string, came bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.words, i.came
+	return i.words, i.here
 }
 
 // lastWords is how long the transcript may still be written when the work has

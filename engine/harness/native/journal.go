@@ -21,6 +21,7 @@ type journal struct {
 	now     func() time.Time
 	newID   func() string
 	patient context.Context // of writes, which outlive the end of the work by a little
+	wait    outage
 
 	mu     sync.Mutex
 	last   uint64 // Seq of the newest entry
@@ -87,7 +88,11 @@ func (j *journal) put(entries []transcript.Entry) ([]transcript.Entry, error) {
 
 // append writes entries and numbers them. The lock is held.
 func (j *journal) append(entries []transcript.Entry) error {
-	last, err := j.store.Append(j.patient, j.key, j.last, entries)
+	var last uint64
+	err := j.wait.until(j.patient, func() (err error) {
+		last, err = j.store.Append(j.patient, j.key, j.last, entries)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("session %s: the transcript could not be written: %w", j.key, err)
 	}
@@ -107,7 +112,7 @@ func (j *journal) sync() error {
 	if !j.dirty {
 		return nil
 	}
-	if err := j.store.Sync(j.patient); err != nil {
+	if err := j.wait.until(j.patient, func() error { return j.store.Sync(j.patient) }); err != nil {
 		return fmt.Errorf("session %s: the transcript could not be synced: %w", j.key, err)
 	}
 	j.dirty = false

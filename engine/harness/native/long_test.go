@@ -174,7 +174,7 @@ type breaking struct {
 
 func (s *breaking) Append(ctx context.Context, key transcript.Key, expect uint64, es []transcript.Entry) (uint64, error) {
 	if s.left.Add(-1) < 0 {
-		return 0, transcript.ErrUnavailable
+		return 0, errors.New("the process was killed")
 	}
 	return s.Store.Append(ctx, key, expect, es)
 }

@@ -50,7 +50,7 @@ var covered = map[string]string{
 	"F-002": "session_test.go", "F-003": "session_test.go", "F-004": "session_test.go", "F-005": "session_test.go",
 	"F-007": "calls_test.go", "F-008": "gate_test.go", "F-009": "gate_test.go", "F-012": "stream_test.go",
 	"F-013": "gate_test.go", "F-014": "gate_test.go", "F-015": "gate_test.go", "F-016": "gate_test.go", "F-018": "gate_test.go",
-	"F-028": "session_test.go", "F-040": "main_test.go", "F-045": "interrupt_test.go", "F-046": "stream_test.go",
+	"F-028": "session_test.go", "F-030": "outage_test.go", "F-040": "main_test.go", "F-045": "interrupt_test.go", "F-046": "stream_test.go",
 	"F-049": "subagent_test.go", "F-050": "subagent_test.go", "F-055": "stream_test.go", "F-064": "stream_test.go",
 	"F-065": "subagent_test.go", "F-066": "subagent_test.go", "F-067": "subagent_test.go", "F-072": "stuck_test.go",
 	"F-074": "subagent_test.go", "F-075": "subagent_test.go", "F-076": "calls_test.go", "F-077": "calls_test.go",

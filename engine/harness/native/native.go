@@ -62,6 +62,11 @@ type Config struct {
 	// further one; 0 means a second.
 	RetryDelay time.Duration
 
+	// StoreWait is how long a turn that cannot be recorded (the disk is full, the
+	// store's owner is gone) waits for the store before it fails; 0 means an hour,
+	// negative not at all. It never goes on unrecorded.
+	StoreWait time.Duration
+
 	// SideBySide is how many calls of one kind run at a time, subagents of a whole
 	// turn included; 0 means 10.
 	SideBySide int
@@ -109,6 +114,9 @@ func New(c Config) *Harness {
 	}
 	if c.RetryDelay <= 0 {
 		c.RetryDelay = time.Second
+	}
+	if c.StoreWait == 0 {
+		c.StoreWait = time.Hour
 	}
 	if c.SideBySide <= 0 {
 		c.SideBySide = 10

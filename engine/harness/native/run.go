@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/transcript"
@@ -32,7 +33,7 @@ type run struct {
 // newRun checks the order before anything is stored or spent.
 func (h *Harness) newRun(ctx context.Context, t harness.Turn) (*run, error) {
 	r := &run{h: h, turn: t, ledger: newLedger(t.Limits), working: map[string]bool{}, folders: map[string]int{},
-		say: &speaker{sink: t.Sink, run: t.Run, step: t.Step}}
+		words: interrupt{done: make(chan struct{})}, say: &speaker{sink: t.Sink, run: t.Run, step: t.Step}}
 	for range h.config.MaxDepth {
 		r.places = append(r.places, make(chan struct{}, h.config.SideBySide))
 	}
@@ -112,6 +113,7 @@ func (r *run) outcome(t *thread, end ending, err error) harness.Outcome {
 func (r *run) journal(key transcript.Key, agent, dir string) *journal {
 	c := r.h.config
 	return &journal{store: r.turn.Store, key: key, now: c.Now, newID: c.NewID, patient: r.patient,
+		wait:   outage{most: c.StoreWait, hurry: r.words.came(), tell: func(e event.Event) { e.Subagent = agent; r.say.emit(e) }},
 		author: author{session: r.session, agent: agent, dir: dir, version: c.Version}}
 }
 

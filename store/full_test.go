@@ -41,11 +41,11 @@ func TestDisk_that_fills_refuses_writes_and_loses_nothing(t *testing.T) {
 	last := uint64(0)
 	for err == nil {
 		var n uint64
-		if n, err = st.Append(ctx, key("a"), last, []transcript.Entry{numbered("a", last+1, 40_000)}); err == nil {
+		if n, err = st.Append(ctx, key("a"), last, []transcript.Entry{numbered("a", last+1, 400_000)}); err == nil {
 			last = n
 		}
 	}
-	if !errors.Is(err, transcript.ErrUnavailable) || !strings.Contains(err.Error(), "make room") || last < 100 {
+	if !errors.Is(err, transcript.ErrUnavailable) || !strings.Contains(err.Error(), "make room") || last < 20 {
 		t.Fatalf("%d entries, error %v", last, err)
 	}
 	// A batch that would not fit is refused as a whole, before it is begun.
@@ -55,12 +55,12 @@ func TestDisk_that_fills_refuses_writes_and_loses_nothing(t *testing.T) {
 	if _, err := st.GC(ctx); err != nil {
 		t.Fatal(err)
 	}
-	huge := []transcript.Entry{storetest.Entry("1", strings.Repeat("x", 60<<20))}
+	huge := []transcript.Entry{storetest.Entry("1", strings.Repeat("x", 24<<20))}
 	if _, err := st.Append(ctx, key("b"), 0, huge); !errors.Is(err, transcript.ErrUnavailable) {
 		t.Errorf("a batch larger than the disk: %v", err)
 	}
-	for seq := uint64(1); seq <= 20; seq++ {
-		if _, err := st.Append(ctx, key("c"), seq-1, []transcript.Entry{numbered("c", seq, 40_000)}); err != nil {
+	for seq := uint64(1); seq <= 10; seq++ {
+		if _, err := st.Append(ctx, key("c"), seq-1, []transcript.Entry{numbered("c", seq, 400_000)}); err != nil {
 			t.Fatalf("after making room: %v", err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestDisk_that_fills_refuses_writes_and_loses_nothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	st = open(t, dir, o)
-	if n := checkNumbered(t, st, "c", 40_000); n != 20 {
+	if n := checkNumbered(t, st, "c", 400_000); n != 10 {
 		t.Errorf("%d entries", n)
 	}
 	if _, err := st.Head(ctx, key("b")); !errors.Is(err, transcript.ErrNotFound) {

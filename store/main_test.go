@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -136,14 +137,26 @@ func (c *child) acked(session string) (last uint64) {
 
 // numbered is the entry that stands at seq in every session of these tests.
 func numbered(session string, seq uint64, size int) transcript.Entry {
+	name := fmt.Sprint(session, "-", seq, "-", size)
+	if en, ok := numberedBefore.Load(name); ok {
+		return en.(transcript.Entry)
+	}
+	text := size
 	if size == 0 {
-		size = int(seq*7919%5000) + 1
+		text = int(seq*7919%5000) + 1
 		if seq%97 == 0 {
-			size = 1<<20 + int(seq)
+			text = 1<<20 + int(seq)
 		}
 	}
-	return storetest.Entry(fmt.Sprint(session, "-", seq), strings.Repeat(strconv.FormatUint(seq%10, 10), size))
+	en := storetest.Entry(fmt.Sprint(session, "-", seq), strings.Repeat(strconv.FormatUint(seq%10, 10), text))
+	if size == 0 {
+		numberedBefore.Store(name, en)
+	}
+	return en
 }
+
+// numberedBefore keeps those that are compared again and again.
+var numberedBefore sync.Map
 
 func writeForEver(st *store.Store, session string, batch, size int) error {
 	h, err := st.Head(context.Background(), key(session))

@@ -121,10 +121,10 @@ var appendCases = []testCase{
 		f.holds(key, es...)
 	}},
 	{"append_takes_large_entries_and_batches", func(f *fixture) {
-		es := entries("a", 0, 3000)
-		es = append(es, Entry("big", strings.Repeat("0123456789abcdef", 100_000)), Entry("big2", strings.Repeat("x", 3<<20)))
-		for i := range 20 {
-			es = append(es, Entry(fmt.Sprintf("half-%d", i), strings.Repeat("y", 600_000)))
+		es := entries("a", 0, 1000)
+		es = append(es, Entry("big", strings.Repeat("0123456789abcdef", 100_000)), Entry("big2", strings.Repeat("x", 2<<20)))
+		for i := range 10 {
+			es = append(es, Entry(fmt.Sprintf("large-%d", i), strings.Repeat("y", 900_000)))
 		}
 		f.append(main1, 0, es...)
 		f.append(main1, 0, es...)

@@ -24,7 +24,7 @@ var readCases = []testCase{
 		}
 	}},
 	{"load_gives_all_of_a_long_transcript", func(f *fixture) {
-		es := entries("a", 0, 5000)
+		es := entries("a", 0, 2500)
 		for i := 0; i < len(es); i += 500 {
 			f.append(main1, uint64(i), es[i:i+500]...)
 		}

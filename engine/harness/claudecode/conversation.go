@@ -39,6 +39,8 @@ type ending struct {
 	main, sub  harness.Account // turns, calls and dispatches alone
 }
 
+const interruptedText = "a person interrupted the turn"
+
 // How long the program has to end a turn that it is told to stop.
 const stopGrace = 5 * time.Second
 
@@ -102,65 +104,92 @@ func (c *conversation) listen() error {
 	}
 }
 
+// waits are what a conversation waits for, beside frames; nil for what has come.
+type waits struct {
+	ready   <-chan response
+	started <-chan struct{}
+	words   <-chan string
+	done    <-chan struct{}
+	failed  <-chan struct{}
+	late    <-chan time.Time // when to wait no longer
+	hush    func()           // then; nil for nothing
+}
+
+// startGrace is how long the program may take to answer the greeting, on a machine
+// that is busy.
+const startGrace = 3 * time.Minute
+
 // converse goes on until the result of the turn is there, the program is gone, or
 // something stops it and it had its time to end.
 func (c *conversation) converse(ctx context.Context) {
-	ready := c.ready
-	started := c.journal.started
+	w := waits{ready: c.ready, started: c.journal.started, words: c.turn.Interrupt, done: ctx.Done(), failed: c.failed,
+		late: time.After(startGrace)}
 	if c.turn.Session.Resume != "" {
-		started = nil
+		w.started = nil
 	}
-	words, done, failed := c.turn.Interrupt, ctx.Done(), c.failed
-	var late <-chan time.Time
-	hush := func() {}
-	stop := func(why error) {
-		c.stopping.Store(true)
-		if why != nil && c.servers.asks() {
-			late, hush = time.After(recordGrace), c.journal.hush
-			return
-		}
-		if ready != nil {
-			late = time.After(0) // it has not begun
-			return
-		}
-		c.link.ask(map[string]any{"subtype": "interrupt"})
-		late = time.After(stopGrace)
-	}
-	for c.result == nil {
-		select {
-		case f, ok := <-c.frames:
-			if !ok {
-				return
-			}
-			c.take(f)
-		case answer, ok := <-ready:
-			ready = nil
-			if ok && answer.Subtype == "success" {
-				c.send()
-			}
-		case <-started:
-			started = nil
-			c.known()
-		case w, ok := <-words:
-			if words = nil; ok && late == nil {
-				c.words = &w
-				stop(nil)
-			}
-		case <-done:
-			done = nil
-			stop(context.Cause(ctx))
-		case <-failed:
-			failed = nil
-			stop(c.failure)
-		case <-late:
-			hush()
-			return
-		}
+	for c.result == nil && c.next(ctx, &w) {
 	}
 	select {
-	case <-started:
+	case <-w.started:
 		c.known()
 	default:
+	}
+}
+
+// next waits for one thing and acts on it; false ends the conversation.
+func (c *conversation) next(ctx context.Context, w *waits) bool {
+	select {
+	case f, ok := <-c.frames:
+		if ok {
+			c.take(f)
+		}
+		return ok
+	case answer, ok := <-w.ready:
+		w.ready = nil
+		switch {
+		case ok && answer.Subtype == "success":
+			w.late = nil
+			c.send()
+		case ok:
+			c.fail(fmt.Errorf("claude code does not take the agent %s: %s", c.turn.Agent.Name, answer.Error))
+		}
+	case <-w.started:
+		w.started = nil
+		c.known()
+	case words, ok := <-w.words:
+		if w.words = nil; ok && !c.stopping.Load() {
+			c.words = &words
+			c.stop(w, nil)
+		}
+	case <-w.done:
+		w.done = nil
+		c.stop(w, context.Cause(ctx))
+	case <-w.failed:
+		w.failed = nil
+		c.stop(w, c.failure)
+	case <-w.late:
+		if !c.stopping.Load() {
+			c.fail(fmt.Errorf("claude code did not answer within %s of its start", startGrace))
+		}
+		if w.hush != nil {
+			w.hush()
+		}
+		return false
+	}
+	return true
+}
+
+// stop tells the program to end the turn; why is nil when a person wants it to.
+func (c *conversation) stop(w *waits, why error) {
+	c.stopping.Store(true)
+	switch {
+	case why != nil && c.servers.asks():
+		w.late, w.hush = time.After(recordGrace), c.journal.hush
+	case w.ready != nil:
+		w.late = time.After(0) // it has not begun
+	default:
+		c.link.ask(map[string]any{"subtype": "interrupt"})
+		w.late = time.After(stopGrace)
 	}
 }
 
@@ -209,7 +238,7 @@ func (c *conversation) end(ctx context.Context, readErr error) (ending, error) {
 	case ctx.Err() != nil:
 		return e, context.Cause(ctx)
 	case c.words != nil:
-		e.stop, e.detail, e.words = harness.Interrupted, "a person interrupted the turn", *c.words
+		e.stop, e.detail, e.words = harness.Interrupted, interruptedText, *c.words
 		return e, nil
 	case c.result == nil:
 		return e, errors.Join(c.died(), readErr)

@@ -153,10 +153,6 @@ func decided(t *testing.T, answer any) (decision, reason string) {
 	return out.Hook.Decision, out.Hook.Reason
 }
 
-type exploding struct{}
-
-func (exploding) Emit(event.Event) { panic("the sink is broken") }
-
 func TestServe_our_own_failures_are_denials(t *testing.T) {
 	a := harness.Agent{Name: "a", Workspace: "/w", AllowedTools: []string{"Bash"}}
 	unrecorded := deciding(t, a, guard.Chain{})

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -148,12 +149,28 @@ func (r *run) question(ctx context.Context, id string, input json.RawMessage) (t
 	if t == nil {
 		return tool.ErrorResult("Nobody can be asked any more: decide yourself, and write the assumption down."), nil
 	}
-	result := t.Run(ctx, tool.Call{ID: id, Input: input})
-	if ctx.Err() != nil {
-		return result, context.Cause(ctx)
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer := make(chan tool.Result, 1)
+	go func() { answer <- t.Run(asking, tool.Call{ID: id, Input: input}) }()
+	for words := r.turn.Interrupt; ; {
+		select {
+		case result := <-answer:
+			return result, context.Cause(ctx)
+		case w, ok := <-words:
+			if words = nil; ok {
+				r.early = &w
+				cancel()
+				<-answer
+				return tool.Result{}, errEarly
+			}
+		}
 	}
-	return result, nil
 }
+
+// errEarly: a person interrupted before the program was started. The question that
+// was asked again stays open.
+var errEarly = errors.New("interrupted by a person")
 
 func cutText(s string, n int) string {
 	runes := []rune(s)

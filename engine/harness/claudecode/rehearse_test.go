@@ -121,6 +121,18 @@ func TestResume_a_question_outlives_its_process(t *testing.T) {
 	if err == nil || out.SessionID == "" {
 		t.Fatalf("%+v %v", out, err)
 	}
+	// A person who interrupts the question leaves it open.
+	words := make(chan string, 1)
+	words <- "Not now."
+	answer = func(ctx context.Context, _ tool.Call) tool.Result {
+		<-ctx.Done()
+		return tool.ErrorResult("nobody answered")
+	}
+	b.turn.Interrupt = words
+	b.resume(out.SessionID, "Go on.")
+	if out := b.mustRun(harness.Interrupted); out.Words != "Not now." {
+		t.Errorf("%+v", out)
+	}
 	answer = func(_ context.Context, c tool.Call) tool.Result {
 		asked <- c.ID
 		return tool.TextResult("The blue one.")
@@ -131,7 +143,10 @@ func TestResume_a_question_outlives_its_process(t *testing.T) {
 	if text := said(b.last()); !strings.Contains(text, "Which colour?") || !strings.Contains(text, "The blue one.") {
 		t.Errorf("the answer is not in the conversation:\n%s", text)
 	}
-	if len(asked) != 2 || <-asked != <-asked {
+	if len(asked) != 2 {
+		t.Fatalf("the question was asked %d times", len(asked))
+	}
+	if first, again := <-asked, <-asked; first != again {
 		t.Error("the question was not asked again under its own id")
 	}
 }

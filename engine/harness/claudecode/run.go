@@ -26,6 +26,7 @@ type run struct {
 
 	talk    *conversation // once prepared
 	session string
+	early   *string  // a person's words from before the program was started
 	unsaid  bool     // the session to resume has no message yet
 	preface []string // to say in front of the prompt
 	index   string   // the workbench block of the system prompt
@@ -103,7 +104,11 @@ func (r *run) run(ctx context.Context) (harness.Outcome, error) {
 // conversation.
 func (r *run) work(ctx context.Context) (e ending, err error) {
 	if r.talk == nil {
-		if err := r.prepare(ctx); err != nil {
+		err := r.prepare(ctx)
+		if r.early != nil {
+			return ending{stop: harness.Interrupted, detail: interruptedText, words: *r.early}, r.journal.close()
+		}
+		if err != nil {
 			return e, err
 		}
 	}

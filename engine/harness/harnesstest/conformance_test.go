@@ -1,7 +1,10 @@
 package harnesstest_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -17,6 +20,20 @@ import (
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/store"
 )
+
+// TestMain fails the run when a program that a test started outlives it.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	mark := []byte(fmt.Sprintf("FLOWER_JOB=cc%d-", os.Getpid()))
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		if env, err := os.ReadFile(file); err == nil && bytes.Contains(env, mark) {
+			fmt.Fprintf(os.Stderr, "left behind by the tests: %s\n", file)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
 
 func openStore(t testing.TB) transcript.Store {
 	db, err := store.Open(filepath.Join(t.TempDir(), "store"), nil)

@@ -1,6 +1,7 @@
 package harnesstest_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/harness/harnesstest"
+	"github.com/flowerlua/flower/engine/model"
 	api "github.com/flowerlua/flower/internal/messagesapi"
 )
 
@@ -36,7 +38,8 @@ func benchmarkStart(b *testing.B, make func(testing.TB, harnesstest.Provider) ha
 		b.Fatal(err)
 	}
 	defer server.Close()
-	h := make(b, harnesstest.Provider{URL: server.URL(), Key: "test-key", Model: "claude-sonnet-4-5", Now: time.Now})
+	h := make(b, harnesstest.Provider{URL: server.URL(), Key: "test-key", Model: "claude-sonnet-4-5", Now: time.Now,
+		Info: func(_ context.Context, name string) (model.Info, error) { return model.Info{Name: name}, nil }})
 	db, dir := openStore(b), b.TempDir()
 	var toFirst time.Duration
 	var most int64

@@ -1,7 +1,6 @@
 package luabind
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -17,7 +16,10 @@ import (
 type chunk struct {
 	name   string
 	proto  *lua.FunctionProto
-	tables map[int][]*ast.TableExpr // by the line of the call they are the argument of
+	tables map[int][]*ast.TableExpr // by the line of the call they are an argument of
+	// returns is the line of the return of the script itself; 0 when there is none,
+	// or several.
+	returns int
 }
 
 func compile(name, source string) (c *chunk, err error) {
@@ -26,6 +28,27 @@ func compile(name, source string) (c *chunk, err error) {
 			c, err = nil, &Error{File: name, Code: CodeSyntax, Message: fmt.Sprintf("cannot be compiled: %v", p)}
 		}
 	}()
+	tree, err := parseSource(name, source)
+	if err != nil {
+		return nil, err
+	}
+	c = &chunk{name: name, tables: map[int][]*ast.TableExpr{}}
+	w := &rewriter{c: c, constants: map[string]struct{}{}}
+	w.walk(reflect.ValueOf(tree))
+	if w.err != nil {
+		return nil, w.err
+	}
+	if len(w.returns) == 1 {
+		c.returns = w.returns[0]
+	}
+	if c.proto, err = lua.Compile(tree, name); err != nil {
+		return nil, fromCompiler(err, name)
+	}
+	return c, nil
+}
+
+// parseSource is the tree of a source; a first line for the shell is no part of it.
+func parseSource(name, source string) ([]ast.Stmt, error) {
 	source = strings.TrimPrefix(source, "\ufeff")
 	if strings.HasPrefix(source, "#") { // #!/usr/bin/env flower
 		source = "--" + source
@@ -34,16 +57,7 @@ func compile(name, source string) (c *chunk, err error) {
 	if err != nil {
 		return nil, fromParser(err, name, source)
 	}
-	c = &chunk{name: name, tables: map[int][]*ast.TableExpr{}}
-	w := &rewriter{c: c, constants: map[string]struct{}{}}
-	w.walk(reflect.ValueOf(tree))
-	if w.err != nil {
-		return nil, w.err
-	}
-	if c.proto, err = lua.Compile(tree, name); err != nil {
-		return nil, fromCompiler(err, name)
-	}
-	return c, nil
+	return tree, nil
 }
 
 // tooLong is the error for a source that is data rather than a script.
@@ -51,23 +65,12 @@ func tooLong(name string, n int64) error {
 	return fmt.Errorf("%s has %d bytes; a script may have %d: put data into files of its own", name, n, maxSource)
 }
 
-// fromCompiler makes an *Error of what the compiler said, which names the line in
-// words of its own.
-func fromCompiler(err error, name string) error {
-	e := &Error{File: name, Code: CodeSyntax, Message: err.Error(), cause: err}
-	var c *lua.CompileError
-	if errors.As(err, &c) {
-		e.Line, e.Message = c.Line, c.Message
-	}
-	return e
-}
-
+// note remembers the tables that a call is given, for the lines of their fields.
 func (c *chunk) note(call *ast.FuncCallExpr) {
-	if len(call.Args) != 1 {
-		return
-	}
-	if t, ok := call.Args[0].(*ast.TableExpr); ok {
-		c.tables[call.Line()] = append(c.tables[call.Line()], t)
+	for _, arg := range call.Args {
+		if t, ok := arg.(*ast.TableExpr); ok {
+			c.tables[call.Line()] = append(c.tables[call.Line()], t)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,10 @@ type clock struct {
 	memory uint64 // bytes that may be added while Lua computes; 0: not watched
 	spans  []*span
 	done   <-chan struct{} // of the innermost span
+
+	// hold is set while memory is measured: the script waits for mu at its next
+	// instruction, or it would count what it makes meanwhile.
+	hold atomic.Bool
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -135,6 +140,8 @@ func (c *clock) grown(sp *span) bool {
 	if now <= sp.heap+c.memory {
 		return false
 	}
+	c.hold.Store(true)
+	defer c.hold.Store(false)
 	runtime.GC()
 	return heap() > sp.heap+c.memory
 }
@@ -177,6 +184,19 @@ func (c *clock) top() *span {
 
 // Deadline, Done, Err and Value make the clock a context.Context.
 func (c *clock) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (c *clock) Done() <-chan struct{}       { return c.done }
 func (c *clock) Value(key any) any           { return c.context().Value(key) }
 func (c *clock) Err() error                  { return context.Cause(c.context()) }
+
+// Done is asked before every instruction.
+func (c *clock) Done() <-chan struct{} {
+	if c.hold.Load() {
+		c.wait()
+	}
+	return c.done
+}
+
+// wait returns when nobody measures.
+func (c *clock) wait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+}

@@ -180,11 +180,11 @@ func fromParser(err error, file, source string) error {
 		return &Error{File: file, Code: CodeSyntax, Message: err.Error(), cause: err}
 	}
 	line := p.Pos.Line
+	last := strings.Count(strings.TrimRight(source, "\n"), "\n") + 1
 	text := "syntax error"
-	p.Token = clip(p.Token)
-	switch {
-	case line == parse.EOF || p.Token == "":
-		line = strings.Count(strings.TrimRight(source, "\n"), "\n") + 1
+	switch token := clip(p.Token); {
+	case line == parse.EOF || token == "" && line >= last:
+		line = last
 		text = "the script ends in the middle of something: an end, a bracket or a quote is missing"
 	case strings.Contains(p.Message, "unterminated"):
 		text = strings.TrimSpace(p.Message)
@@ -192,10 +192,29 @@ func fromParser(err error, file, source string) error {
 		if lines := strings.Split(source, "\n"); line >= 2 && line <= len(lines) && strings.Contains(lines[line-2], p.Token) {
 			line--
 		}
+	case token == "": // which the parser says of a dot
+		text += ` near "."`
 	default:
-		text += fmt.Sprintf(" near %q", p.Token)
+		text += fmt.Sprintf(" near %q", token)
 	}
 	return &Error{File: file, Line: line, Code: CodeSyntax, Message: text, cause: err}
+}
+
+// atLine is how the compiler names another line than that of the function's end.
+var atLine = regexp.MustCompile(`at line (\d+)$`)
+
+// fromCompiler makes an *Error of what the compiler said, which names the line in
+// words of its own.
+func fromCompiler(err error, name string) error {
+	e := &Error{File: name, Code: CodeSyntax, Message: err.Error(), cause: err}
+	var c *lua.CompileError
+	if errors.As(err, &c) {
+		e.Line, e.Message = c.Line, c.Message
+	}
+	if m := atLine.FindStringSubmatch(e.Message); m != nil {
+		e.Line, _ = strconv.Atoi(m[1]) // digits
+	}
+	return e
 }
 
 // cause is the system's word for what is wrong with a path, without the path

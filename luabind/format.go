@@ -88,7 +88,7 @@ func (d directive) write(L *lua.LState, arg int) string {
 	case 's':
 		return d.text(L.ToStringMeta(L.Get(arg)).String())
 	case 'q':
-		return quoted(L.CheckString(arg))
+		return luaQuoted(L.CheckString(arg))
 	}
 	n := float64(L.CheckNumber(arg))
 	switch d.verb {
@@ -189,8 +189,8 @@ func (d directive) goFormat(verb byte) string {
 	return "%" + flags + width + precision + string(verb)
 }
 
-// quoted is a text as Lua would read it back.
-func quoted(text string) string {
+// luaQuoted is a text as Lua would read it back.
+func luaQuoted(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := range len(text) {

@@ -139,6 +139,7 @@ func (s *state) openBase() {
 	unpack := s.L.GetGlobal("unpack").(*lua.LFunction).GFunction
 	for name, fn := range map[string]lua.LGFunction{
 		"assert":     assert,
+		"error":      luaError,
 		"tonumber":   toNumber,
 		"load":       s.load,
 		"loadstring": s.loadString,
@@ -159,6 +160,24 @@ func (s *state) openBase() {
 	} {
 		s.L.SetGlobal(name, s.L.NewFunction(fn))
 	}
+}
+
+// luaError is error(value [, level]). gopher-lua's levels 1 and 2 are the same
+// place; error(text, 2), which blames the caller, would blame the blamer.
+func luaError(L *lua.LState) int {
+	v, level := L.Get(1), L.OptInt(2, 1)
+	if text, ok := v.(lua.LString); ok && level > 0 && level < callDepth {
+		if frame, ok := L.GetStack(level); ok {
+			if _, err := L.GetInfo("Sl", frame, lua.LNil); err == nil && frame.CurrentLine > 0 {
+				v = lua.LString(fmt.Sprintf("%s:%d: %s", frame.Source, frame.CurrentLine, clip(string(text))))
+			}
+		}
+	}
+	if text, ok := v.(lua.LString); ok {
+		v = lua.LString(clip(string(text)))
+	}
+	L.Error(v, 0)
+	return 0
 }
 
 // assert passes an error on that is not a text: assert(pcall(f)) then raises what

@@ -19,6 +19,8 @@ import (
 type rewriter struct {
 	c         *chunk
 	depth     int
+	functions int                 // we are in
+	returns   []int               // lines of those outside functions
 	constants map[string]struct{} // texts, numbers and names, each once
 	err       *Error
 }
@@ -75,6 +77,13 @@ func (w *rewriter) node(v reflect.Value) {
 	case *ast.TableExpr:
 		if len(e.Fields) > maxListed {
 			w.refuse(at, "a table with that many values written out cannot be compiled: put them into a file and read it")
+		}
+	case *ast.FunctionExpr:
+		w.functions++
+		defer func() { w.functions-- }()
+	case *ast.ReturnStmt:
+		if w.functions == 0 {
+			w.returns = append(w.returns, e.Line())
 		}
 	case *ast.StringExpr:
 		w.constant(e, e.Value)

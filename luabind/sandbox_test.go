@@ -6,91 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/flowerlua/flower/engine"
-	"github.com/flowerlua/flower/engine/event"
-	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/luabind"
-	"github.com/flowerlua/flower/store"
 )
-
-// echo is a harness without a model: it answers with what it is asked, or with
-// what reply makes of it.
-type echo struct {
-	reply func(harness.Turn) string
-}
-
-func (*echo) Name() string                        { return "echo" }
-func (*echo) Prices(context.Context, string) bool { return true }
-
-func (e *echo) Run(_ context.Context, t harness.Turn) (harness.Outcome, error) {
-	text := t.Prompt
-	if e.reply != nil {
-		text = e.reply(t)
-	}
-	free := 0.0
-	return harness.Outcome{SessionID: t.Session.Resume, Stop: harness.EndTurn, Text: text, LastMessage: text, CostUSD: &free, Turns: 1}, nil
-}
-
-// events collects what a run tells.
-type events struct {
-	mu   sync.Mutex
-	list []event.Event
-}
-
-func (l *events) Emit(e event.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = append(l.list, e)
-}
-
-func (l *events) texts(kind event.Kind) (texts []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range l.list {
-		if e.Kind == kind {
-			texts = append(texts, e.Text)
-		}
-	}
-	return texts
-}
-
-func newRuntime(t *testing.T, h harness.Harness) (*engine.Runtime, *events) {
-	t.Helper()
-	dir := t.TempDir()
-	db, err := store.Open(filepath.Join(dir, "runs", "sessions"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := &events{}
-	rt, err := engine.New(engine.Config{Workspace: dir, Store: db, Harness: h, Sink: seen})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		rt.Close()
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return rt, seen
-}
-
-// run runs a script and gives what it printed, one line an event.
-func run(t *testing.T, source string, o *luabind.Options) (printed []string, err error) {
-	t.Helper()
-	rt, seen := newRuntime(t, &echo{})
-	p, err := luabind.Load("test.lua", source, o)
-	if err != nil {
-		return nil, err
-	}
-	_, err = p.Run(context.Background(), rt, nil)
-	rt.Close()
-	return seen.texts(event.Task), err
-}
 
 func TestSandbox_has_no_way_to_files_or_commands(t *testing.T) {
 	for _, name := range []string{"io", "dofile", "loadfile", "package", "debug", "module", "newproxy", "os.execute", "os.getenv",

@@ -125,7 +125,7 @@ func (p *Program) run(ctx context.Context, rt *engine.Runtime, args []string) (e
 	case returned == lua.LNil:
 		return s.lastEnding(), nil
 	default:
-		return engine.Ending{}, &Error{File: p.main.name, Code: CodeMisuse,
+		return engine.Ending{}, &Error{File: p.main.name, Line: p.main.returns, Code: CodeMisuse,
 			Message: fmt.Sprintf("the script returned a %s; return what flower.workflow{…} gives, or nothing", s.describe(returned))}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"reflect"
 	"runtime/debug"
+	"strings"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/guard"
@@ -201,7 +203,7 @@ func (r *run) adjust(c guard.Call) guard.Call {
 // after passes a result through the guards.
 func (r *run) after(ctx context.Context, in hookInput) any {
 	c := r.call(in)
-	s := newShape(c.Tool, in.Output)
+	s := newShape(c.Tool, in.Output, r.persisted)
 	// What a call did stands even if the turn is stopped now, so the guards see it.
 	reply := r.turn.Guards.After(context.WithoutCancel(ctx), c, guard.Reply{Value: s.value})
 	if reflect.DeepEqual(reply.Value, s.value) {
@@ -215,6 +217,20 @@ func (r *run) after(ctx context.Context, in hookInput) any {
 	}
 	r.rewrites.expect(c.ID, c.Tool, longestText(reply.Value))
 	return map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PostToolUse", "updatedToolOutput": output}}
+}
+
+// maxPersisted is the largest output of a command that guards see whole, in bytes.
+const maxPersisted = 64 << 20
+
+// persisted reads a file that the program has put a large output in. It lies in
+// the turn's folder and is gone with it.
+func (r *run) persisted(path string) (string, bool) {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxPersisted || !within(real(path), real(r.config)) {
+		return "", false
+	}
+	raw, err := os.ReadFile(path)
+	return strings.ToValidUTF8(string(raw), "\uFFFD"), err == nil
 }
 
 // permit answers the program's own question for permission, which comes where its

@@ -218,6 +218,23 @@ func TestRun_who_hands_over_does_not_compact(t *testing.T) {
 	}
 }
 
+func TestGuards_see_the_whole_of_an_output_that_the_program_cuts(t *testing.T) {
+	b := newBench(t, calls("Bash", input("command", "seq 1 30000")), says("Done."))
+	dir := filepath.Join(b.dir, "spill")
+	b.turn.Guards = chain(guard.Spill(nil, guard.Options{SpillDir: dir}))
+	b.mustRun(harness.EndTurn)
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if raw, err := os.ReadFile(files[0]); err != nil || !strings.HasSuffix(strings.TrimSpace(string(raw)), "29999\n30000") {
+		t.Errorf("%d bytes were spilled (%v)", len(raw), err)
+	}
+	if text := said(b.last()); !strings.Contains(text, dir) || strings.Contains(text, "persisted-output") {
+		t.Error("the model is not shown the pointer")
+	}
+}
+
 func TestRun_a_refusal_is_a_stop(t *testing.T) {
 	b := newBench(t, api.Turn{Blocks: []api.Block{api.Text("I can")}, StopReason: "refusal"})
 	b.mustRun(harness.Refusal)

@@ -16,8 +16,9 @@ type shape struct {
 	put    func(text string) any
 }
 
-// newShape finds the text in a tool's output.
-func newShape(tool string, output json.RawMessage) shape {
+// newShape finds the text in a tool's output. What a command printed beyond a
+// limit is in a file, which whole reads; it may be nil.
+func newShape(tool string, output json.RawMessage, whole func(path string) (string, bool)) shape {
 	var v any
 	if json.Unmarshal(output, &v) != nil {
 		return shape{}
@@ -27,7 +28,7 @@ func newShape(tool string, output json.RawMessage) shape {
 	case string:
 		s.put = func(text string) any { return text }
 	case map[string]any:
-		s.object(tool, v)
+		s.object(tool, v, whole)
 	case []any:
 		s.list(v)
 	}
@@ -35,18 +36,28 @@ func newShape(tool string, output json.RawMessage) shape {
 }
 
 // object finds the text of a command or of a file.
-func (s *shape) object(tool string, v map[string]any) {
+func (s *shape) object(tool string, v map[string]any, whole func(path string) (string, bool)) {
 	switch tool {
 	case "Bash":
 		out, ok := v["stdout"].(string)
 		if image, _ := v["isImage"].(bool); !ok || image {
 			return
 		}
+		if path, _ := v["persistedOutputPath"].(string); path != "" && whole != nil {
+			if text, ok := whole(path); ok {
+				out = text
+			}
+		}
 		if stderr, _ := v["stderr"].(string); stderr != "" {
 			out = strings.TrimSuffix(out, "\n") + "\n" + stderr
 		}
 		s.value = out
-		s.put = func(text string) any { return with(v, "stdout", text, "stderr", "") }
+		s.put = func(text string) any {
+			short := with(v, "stdout", text, "stderr", "")
+			delete(short, "persistedOutputPath") // else the program shows that file's beginning
+			delete(short, "persistedOutputSize")
+			return short
+		}
 	case "Read":
 		file, _ := v["file"].(map[string]any)
 		if content, ok := file["content"].(string); ok && v["type"] == "text" {

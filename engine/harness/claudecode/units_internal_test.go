@@ -64,15 +64,18 @@ func TestPolicy_says_who_may_call_what(t *testing.T) {
 }
 
 func TestShape_a_text_goes_back_into_the_place_it_came_from(t *testing.T) {
+	file := func(path string) (string, bool) { return "all of it", path == "/kept" }
 	for _, c := range []struct{ tool, output, value, text, want string }{
 		{"Bash", `{"stdout":"out","stderr":"","interrupted":false,"isImage":false}`, `"out"`, "new", `{"interrupted":false,"isImage":false,"stderr":"","stdout":"new"}`},
 		{"Bash", `{"stdout":"out\n","stderr":"err"}`, `"out\nerr"`, "new", `{"stderr":"","stdout":"new"}`},
+		{"Bash", `{"stdout":"all","stderr":"","persistedOutputPath":"/kept","persistedOutputSize":9}`, `"all of it"`, "new", `{"stderr":"","stdout":"new"}`},
+		{"Bash", `{"stdout":"all","stderr":"","persistedOutputPath":"/gone"}`, `"all"`, "new", `{"stderr":"","stdout":"new"}`},
 		{"Read", `{"type":"text","file":{"filePath":"/a","content":"one\ntwo","numLines":2}}`, `"one\ntwo"`, "1\n2\n3", `{"file":{"content":"1\n2\n3","filePath":"/a","numLines":3},"type":"text"}`},
 		{"mcp__x__y", `[{"type":"text","text":"said"}]`, `"said"`, "new", `[{"text":"new","type":"text"}]`},
 		{"Grep", `{"mode":"content","content":"a:1"}`, `"a:1"`, "b:2", `{"content":"b:2","mode":"content"}`},
 		{"WebFetch", `"page"`, `"page"`, "new", `"new"`},
 	} {
-		s := newShape(c.tool, json.RawMessage(c.output))
+		s := newShape(c.tool, json.RawMessage(c.output), file)
 		value, _ := json.Marshal(s.value)
 		if string(value) != c.value {
 			t.Errorf("%s: guards see %s, want %s", c.tool, value, c.value)
@@ -85,11 +88,11 @@ func TestShape_a_text_goes_back_into_the_place_it_came_from(t *testing.T) {
 	for tool, output := range map[string]string{
 		"Bash": `{"stdout":"iVBOR","isImage":true}`, "Read": `{"type":"image","file":{"base64":"x"}}`, "mcp__x__y": `[{"type":"image"},{"type":"text","text":"a"}]`, "Edit": `{`,
 	} {
-		if _, ok := newShape(tool, json.RawMessage(output)).replaced("new"); ok {
+		if _, ok := newShape(tool, json.RawMessage(output), nil).replaced("new"); ok {
 			t.Errorf("%s: a text took the place of %s", tool, output)
 		}
 	}
-	s := newShape("Edit", json.RawMessage(`{"a":"b"}`))
+	s := newShape("Edit", json.RawMessage(`{"a":"b"}`), nil)
 	if out, ok := s.replaced(map[string]any{"a": "c"}); !ok || !reflect.DeepEqual(out, map[string]any{"a": "c"}) {
 		t.Errorf("a structure was not taken back: %v", out)
 	}

@@ -135,9 +135,12 @@ func aGuardRewritesTheResult(r *rig) {
 	if err := os.WriteFile(filepath.Join(r.dir, "secret.txt"), []byte("the word is hunter2\n"), 0o600); err != nil {
 		r.Fatal(err)
 	}
-	r.answers(calls("Bash", bash("printf 'the word is hunt'; echo er2")), calls("Read", object("file_path", filepath.Join(r.dir, "secret.txt"))), text("Done."))
+	r.turn.HostTools = []tool.Tool{tool.Func{Def: tool.Definition{Name: "mcp__vault__open", Description: "Open.", Schema: []byte(`{"type":"object"}`)},
+		Call: func(context.Context, tool.Call) tool.Result { return tool.TextResult("the word is hunter2") }}}
+	r.turn.Agent.AllowedTools = append(r.turn.Agent.AllowedTools, "mcp__vault__open")
+	r.answers(calls("mcp__vault__open", `{}`), calls("Bash", bash("printf 'the word is hunt'; echo er2")), calls("Read", object("file_path", filepath.Join(r.dir, "secret.txt"))), text("Done."))
 	out := r.mustRun(harness.EndTurn)
-	if n := strings.Count(r.last(), "[masked]"); n != 2 {
+	if n := strings.Count(r.last(), "[masked]"); n != 3 {
 		r.Errorf("%d results were rewritten:\n%s", n, r.last())
 	}
 	r.hasNot(r.last(), "hunter2")
@@ -152,16 +155,21 @@ func aGuardRewritesTheResult(r *rig) {
 func aLargeResultIsSpilled(r *rig) {
 	dir := filepath.Join(r.dir, "spill")
 	r.turn.Guards = guards(guard.Spill(nil, guard.Options{SpillDir: dir}))
-	r.answers(calls("Bash", bash("seq 1 3000")), text("Done."))
+	r.answers(calls("Bash", bash("seq 1 3000")), calls("Bash", bash("seq 10001 15000")), text("Done."))
 	r.mustRun(harness.EndTurn)
-	r.hasNot(r.last(), "\n2999\n")
-	r.has(r.last(), dir, "\n50\n")
+	r.hasNot(r.last(), "\n2999\n", "\n12999\n")
+	r.has(r.last(), dir, "\n50\n", "\n10050\n")
 	files, _ := filepath.Glob(filepath.Join(dir, "*.txt"))
-	if len(files) != 1 {
-		r.Fatalf("spill files: %v", files)
+	var all string
+	for _, file := range files {
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			r.Fatal(err)
+		}
+		all += string(whole)
 	}
-	if whole, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(whole), "\n2999\n3000") {
-		r.Errorf("the spill file is not whole (%v)", err)
+	if len(files) != 2 || !strings.Contains(all, "\n2999\n3000") || !strings.Contains(all, "\n12999\n13000\n") {
+		r.Errorf("the spill files %v are not whole", files)
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130
+	exitBrokenPipe  = 141 // what a shell says of a process that SIGPIPE ended
 )
 
 func main() {
@@ -38,6 +39,8 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 
+	signals *signals
+	console *console // nil until something is printed for a run
 	typed   input
 	drained bool // standard input was read as an ask
 }
@@ -46,10 +49,14 @@ type app struct {
 // leave by.
 func run(words []string, out, errOut io.Writer) (code int, sig os.Signal) {
 	a := &app{in: os.Stdin, out: out, err: errOut}
-	ctx, signals := watchSignals(context.Background())
-	defer signals.stop()
+	var ctx context.Context
+	ctx, a.signals = watchSignals(context.Background())
+	defer a.signals.stop()
 	err := a.dispatch(ctx, words)
-	if sig := signals.fatal(); sig != nil {
+	if a.console != nil {
+		a.console.close()
+	}
+	if sig := a.signals.fatal(); sig != nil {
 		return exitFailed, sig
 	}
 	return a.report(err), nil
@@ -61,6 +68,8 @@ func (a *app) report(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.Is(err, errLeft):
+		return exitInterrupted
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintln(a.err, "flower: interrupted; the accounts are written, run the same command to go on")
 		return exitInterrupted
@@ -82,6 +91,9 @@ func wrongUse(format string, args ...any) error { return &usageError{fmt.Sprintf
 // dieBy ends the process by a signal's default action, so that whoever started us
 // sees what happened.
 func dieBy(sig os.Signal) {
+	if sig == syscall.SIGPIPE { // the runtime takes it only from a write
+		os.Exit(exitBrokenPipe)
+	}
 	signal.Reset(sig)
 	if s, ok := sig.(syscall.Signal); ok {
 		_ = syscall.Kill(os.Getpid(), s) // on failure the exit below says it

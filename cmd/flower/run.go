@@ -43,23 +43,24 @@ type bed struct {
 	db    *store.Store
 	src   *source
 	sinks *sinks
+	talk  *conversation // nil: nobody can type
 	start time.Time
+	end   func() // what the app has set up for the run
 }
 
 // open makes a bed. Everything that can be wrong with the command is found before
 // a folder is made.
-func (a *app) open(c *cli, adjust func(*engine.Config)) (_ *bed, err error) {
+func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error) {
 	workspace, runDir, err := c.places()
 	if err != nil {
 		return nil, err
 	}
-	b := &bed{start: time.Now()}
+	b := &bed{start: time.Now(), end: keepPipes()}
 	if b.src, err = c.source(workspace); err != nil {
-		return nil, err
+		return nil, errors.Join(err, b.close())
 	}
 	if b.db, err = store.Open(filepath.Join(runDir, "sessions"), nil); err != nil {
-		b.src.close()
-		return nil, err
+		return nil, errors.Join(err, b.close())
 	}
 	if b.sinks, err = a.openSinks(c); err != nil {
 		return nil, errors.Join(err, b.close())
@@ -69,17 +70,21 @@ func (a *app) open(c *cli, adjust func(*engine.Config)) (_ *bed, err error) {
 		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.sinks, Lang: c.Lang,
 	}
 	if adjust != nil {
-		adjust(&config)
+		adjust(b, &config)
 	}
 	if b.rt, err = engine.New(config); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	a.talk(b)
+	a.talk(c, b)
 	return b, nil
 }
 
 // close ends the run's parts, those that were opened.
 func (b *bed) close() error {
+	defer b.end()
+	if b.talk != nil {
+		b.talk.end()
+	}
 	if b.rt != nil {
 		b.rt.Close()
 	}
@@ -87,8 +92,12 @@ func (b *bed) close() error {
 	if b.sinks != nil {
 		err = b.sinks.close()
 	}
-	err = errors.Join(err, b.db.Close())
-	b.src.close()
+	if b.db != nil {
+		err = errors.Join(err, b.db.Close())
+	}
+	if b.src != nil {
+		b.src.close()
+	}
 	return err
 }
 
@@ -108,7 +117,7 @@ func (c *cli) luaOptions(values map[string]any) *luabind.Options {
 	return &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit, Values: values}
 }
 
-func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, args []string, adjust func(*engine.Config)) (err error) {
+func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, args []string, adjust func(*bed, *engine.Config)) (err error) {
 	b, err := a.open(c, adjust)
 	if err != nil {
 		return err
@@ -117,6 +126,7 @@ func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, 
 	ending, err := program.Run(ctx, b.rt, args)
 	b.rt.Close()
 	if err != nil {
+		b.sinks.screen.stop()
 		return a.explain(ctx, c, err)
 	}
 	return b.sinks.screen.closing(ctx, b.rt, ending, b.src.note, time.Since(b.start))
@@ -202,11 +212,13 @@ func (c *cli) source(workspace string) (*source, error) {
 // sinks are where a run's events go.
 type sinks struct {
 	screen *screen
+	recent *recent
 	file   *eventFile // nil without --events
 	onAsk  func()     // told of each question; nil: nobody
 }
 
 func (s *sinks) Emit(e event.Event) {
+	s.recent.Emit(e)
 	s.screen.Emit(e)
 	if e.Kind == event.Ask && e.Payload["state"] == "asked" && s.onAsk != nil {
 		s.onAsk()
@@ -227,11 +239,9 @@ func (s *sinks) close() error {
 // openSinks: with --events - standard output carries the events alone, and what a
 // person reads goes to standard error.
 func (a *app) openSinks(c *cli) (*sinks, error) {
-	s := &sinks{}
-	human := a.out
+	s := &sinks{recent: &recent{}}
 	if c.Events == "-" {
-		human = a.err
-		s.file = newEventFile(a.out, nil)
+		s.file = newEventFile(guarded{a.out, a.signals}, nil)
 	} else if c.Events != "" {
 		f, err := os.OpenFile(c.Events, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 		if err != nil {
@@ -239,6 +249,23 @@ func (a *app) openSinks(c *cli) (*sinks, error) {
 		}
 		s.file = newEventFile(f, f)
 	}
-	s.screen = newScreen(human, c.Verbose)
+	s.screen = newScreen(a.openConsole(c), c.Verbose)
 	return s, nil
+}
+
+// openConsole gives the one console of the process.
+func (a *app) openConsole(c *cli) *console {
+	if a.console == nil {
+		human := a.out
+		if c.Events == "-" {
+			human = a.err
+		}
+		in := a.in
+		if a.drained {
+			in = nil
+		}
+		a.console = newConsole(in, human, guarded{human, a.signals})
+		a.signals.before(a.console.close)
+	}
+	return a.console
 }

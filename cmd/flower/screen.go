@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/term"
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/event"
@@ -23,13 +21,11 @@ const (
 	maxWidth = 110
 )
 
-// screen prints a run for a person: lines, and on a terminal one status line
-// below them that is redrawn. Everything a model or a tool wrote is stripped of
-// control sequences first.
+// screen makes lines of a run's events, and one status line. Everything a model or
+// a tool wrote is stripped of control sequences first.
 type screen struct {
-	out     io.Writer
+	console *console
 	verbose bool
-	tty     bool
 	colour  bool
 	width   int
 	start   time.Time
@@ -41,22 +37,15 @@ type screen struct {
 	total  int
 	tokens int64
 	cost   float64
-	drawn  bool
 	ended  bool
-	ticker *time.Ticker
-	done   chan struct{}
+	done   chan struct{} // closed at the end
 	wait   sync.WaitGroup
 }
 
-func newScreen(out io.Writer, verbose bool) *screen {
-	s := &screen{out: out, verbose: verbose, width: maxWidth, start: time.Now(), done: make(chan struct{})}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(f.Fd()) {
-		s.tty = true
+func newScreen(c *console, verbose bool) *screen {
+	s := &screen{console: c, verbose: verbose, width: c.width(), start: time.Now(), done: make(chan struct{})}
+	if c.file != nil {
 		s.colour = os.Getenv("NO_COLOR") == ""
-		if w, _, err := term.GetSize(f.Fd()); err == nil {
-			s.width = min(max(w, minWidth), maxWidth)
-		}
-		s.ticker = time.NewTicker(time.Second)
 		s.wait.Go(s.tick)
 	}
 	return s
@@ -64,11 +53,13 @@ func newScreen(out io.Writer, verbose bool) *screen {
 
 // tick keeps the elapsed time moving.
 func (s *screen) tick() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
 	for {
 		select {
-		case <-s.ticker.C:
+		case <-ticker.C:
 			s.mu.Lock()
-			s.drawStatus()
+			s.showStatus()
 			s.mu.Unlock()
 		case <-s.done:
 			return
@@ -76,7 +67,7 @@ func (s *screen) tick() {
 	}
 }
 
-// stop removes the status line; nothing is drawn afterwards.
+// stop takes status line and typed line away; no event is shown afterwards.
 func (s *screen) stop() {
 	s.mu.Lock()
 	if s.ended {
@@ -84,13 +75,10 @@ func (s *screen) stop() {
 		return
 	}
 	s.ended = true
-	s.clearStatus()
 	s.mu.Unlock()
 	close(s.done)
-	if s.ticker != nil {
-		s.ticker.Stop()
-	}
 	s.wait.Wait()
+	s.console.close()
 }
 
 // Emit prints an event.
@@ -100,18 +88,29 @@ func (s *screen) Emit(e event.Event) {
 	if s.ended {
 		return
 	}
+	s.width = s.console.width()
 	s.note(e)
 	text := s.render(e)
-	if text == "" {
-		return
-	}
-	s.clearStatus()
-	if e.Kind != event.Step && e.Step != "" && e.Step != s.label {
+	if text != "" && e.Kind != event.Step && e.Step != "" && e.Step != s.label {
 		s.label = e.Step
-		fmt.Fprintln(s.out, s.oneLine("-- ", e.Step))
+		text = s.oneLine("-- ", e.Step) + "\n" + text
 	}
-	fmt.Fprintln(s.out, text)
-	s.drawStatus()
+	if text != "" {
+		_ = s.console.print(text) // an output that is gone ends the process: see guarded
+	}
+	s.showStatus()
+}
+
+// say prints a line of ours between those of the run.
+func (s *screen) say(text string) { s.sayBehind("  ", text) }
+
+func (s *screen) sayBehind(prefix, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.width = s.console.width()
+	if text = s.wrap(prefix, text); text != "" {
+		_ = s.console.print(text) // see Emit
+	}
 }
 
 // note keeps what the status line shows.
@@ -139,7 +138,7 @@ func number(v any) int {
 func (s *screen) render(e event.Event) string {
 	indent := "  "
 	if e.Subagent != "" {
-		if !s.verbose {
+		if !s.verbose && e.Kind != event.ToolCall {
 			return ""
 		}
 		indent = "    | "
@@ -150,13 +149,16 @@ func (s *screen) render(e event.Event) string {
 	case event.Text:
 		return s.wrap(indent, e.Text)
 	case event.ToolCall:
-		return s.oneLine(indent+"> "+e.Tool+": ", e.Text)
+		if e.Tool == engine.ToolAsk && !s.verbose {
+			return "" // the question itself is shown
+		}
+		return s.paint(dim, s.oneLine(indent+"> "+e.Tool+": ", e.Text))
 	case event.Task, event.System:
 		return s.wrap(indent+"* ", e.Text)
 	case event.Ask:
 		return s.renderAsk(e)
 	case event.Error:
-		return s.wrap(indent+"! ", e.Text)
+		return s.paint(red, s.wrap(indent+"! ", e.Text))
 	case event.Retry:
 		return s.wrap(indent+"~ ", fmt.Sprintf("again in %.0f s (attempt %d)", seconds(e.Payload["delay_s"]), number(e.Payload["attempt"])))
 	case event.Thinking, event.ToolResult:
@@ -183,10 +185,22 @@ func (s *screen) rule(e event.Event) string {
 	}
 	head := fmt.Sprintf("== %s (%d/%d%s) ", clean(e.Text), number(e.Payload["index"]), number(e.Payload["total"]), state)
 	line := head + strings.Repeat("=", max(0, s.width-ansi.StringWidth(head)))
-	if s.colour {
-		return "\x1b[1m" + line + "\x1b[0m"
+	return s.paint(bold, ansi.Truncate(line, s.width, "…"))
+}
+
+// The looks of a line.
+const (
+	bold = "1"
+	dim  = "2"
+	red  = "31"
+)
+
+// paint gives lines a look, on a terminal that has colour.
+func (s *screen) paint(look, text string) string {
+	if !s.colour || text == "" {
+		return text
 	}
-	return line
+	return "\x1b[" + look + "m" + text + "\x1b[0m"
 }
 
 // wrap breaks a text to the width, each line behind the indent.
@@ -216,24 +230,16 @@ func (s *screen) oneLine(prefix, text string) string {
 	return ansi.Truncate(prefix+text, s.width, "…")
 }
 
-// drawStatus and clearStatus are called with the lock held.
-func (s *screen) drawStatus() {
-	if !s.tty || s.step == "" || s.ended {
+// showStatus is called with the lock held.
+func (s *screen) showStatus() {
+	if s.step == "" || s.ended {
 		return
 	}
 	text := fmt.Sprintf("[%d/%d] %s  %s  $%.4f", s.index, s.total, clean(s.step), elapsed(time.Since(s.start)), s.cost)
 	if s.tokens > 0 {
 		text += fmt.Sprintf("  context %s", short(s.tokens))
 	}
-	fmt.Fprint(s.out, "\r"+ansi.Truncate(text, s.width-1, "…")+"\x1b[K")
-	s.drawn = true
-}
-
-func (s *screen) clearStatus() {
-	if s.drawn {
-		fmt.Fprint(s.out, "\r\x1b[K")
-		s.drawn = false
-	}
+	s.console.setStatus(text)
 }
 
 // closing prints how a workflow ended: the last line gives cost and the
@@ -249,9 +255,9 @@ func (s *screen) closing(ctx context.Context, rt *engine.Runtime, e engine.Endin
 		state = "not done"
 	}
 	if len(e.Results) > 0 {
-		fmt.Fprintf(s.out, "%s in %s, %s (%s), accounts in %s\n", state, elapsed(took), cost, note, shownPath(rt.ManifestPath()))
+		fmt.Fprintf(s.console.out, "%s in %s, %s (%s), accounts in %s\n", state, elapsed(took), cost, note, shownPath(rt.ManifestPath()))
 	} else {
-		fmt.Fprintf(s.out, "%s in %s, no agent ran\n", state, elapsed(took))
+		fmt.Fprintf(s.console.out, "%s in %s, no agent ran\n", state, elapsed(took))
 	}
 	switch {
 	case e.Interrupted && context.Cause(ctx) != nil:
@@ -308,7 +314,8 @@ func clean(text string) string {
 			return r
 		case r == '\t':
 			return ' '
-		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+		case r < 0x20, r == 0x7f, r >= 0x80 && r < 0xa0,
+			r >= 0x200e && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // change the direction
 			return -1
 		}
 		return r

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-
-	"github.com/charmbracelet/x/term"
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/transcript"
@@ -68,7 +65,7 @@ func (a *app) runStarter(ctx context.Context, c *cli) error {
 	if err := c.Go.check(); err != nil {
 		return err
 	}
-	ask, err := a.readAsk(c)
+	ask, err := a.readAsk(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -76,10 +73,10 @@ func (a *app) runStarter(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return a.runProgram(ctx, c, program, nil, func(config *engine.Config) {
+	return a.runProgram(ctx, c, program, nil, func(b *bed, config *engine.Config) {
 		config.Handoff = &engine.HandoffPolicy{Off: c.Go.NoHandoff, Window: c.Go.Window}
 		if c.Go.PauseOnHandoff {
-			config.Handoff.Pause = a.pause
+			config.Handoff.Pause = a.pause(b)
 		}
 		if !c.Go.NoTrim {
 			view := engine.DefaultView()
@@ -94,14 +91,13 @@ const maxAsk = 1 << 20
 
 // readAsk is what was typed behind the command, else what is piped in, else what a
 // person types at a prompt. In a workspace with a brief it may be empty.
-func (a *app) readAsk(c *cli) (string, error) {
+func (a *app) readAsk(ctx context.Context, c *cli) (string, error) {
 	if len(c.Go.Ask) > 0 {
 		return strings.Join(c.Go.Ask, " "), nil
 	}
-	if f, ok := a.in.(*os.File); ok && term.IsTerminal(f.Fd()) {
-		fmt.Fprintln(a.out, "What is to be made? (Enter alone goes on with what is there)")
-		fmt.Fprint(a.out, "> ")
-		return a.readLine(), nil
+	if a.interactive() {
+		_ = a.openConsole(c).print("What is to be made? (Enter alone goes on with what is there)") // see guarded
+		return a.readLine(ctx)
 	}
 	raw, err := io.ReadAll(io.LimitReader(a.in, maxAsk+1))
 	if err != nil {
@@ -112,15 +108,4 @@ func (a *app) readAsk(c *cli) (string, error) {
 	}
 	a.drained = true
 	return strings.TrimSpace(string(raw)), nil
-}
-
-// pause waits until a person has looked at a handoff document.
-func (a *app) pause(ctx context.Context, path string) error {
-	fmt.Fprintf(a.err, "The handoff is in %s. Edit it if you like; Enter goes on.\n", path)
-	select {
-	case <-a.lines():
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,11 @@ func (s Spec) Check() error {
 	case s.MaxBudgetUSD < 0:
 		return fmt.Errorf("spec %s: max_budget_usd is %v; it must not be negative (0 means no limit)", s.Name, s.MaxBudgetUSD)
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.MCPServers)) {
+		if _, err := s.MCPServers[name].Check(name); err != nil {
+			return fmt.Errorf("spec %s: mcp_servers.%s: %w", s.Name, name, err)
+		}
+	}
 	return nil
 }
 
@@ -51,6 +57,7 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 		PermissionMode:  s.PermissionMode,
 		Env:             s.Env,
 		Workers:         s.Workers,
+		MCPServers:      s.MCPServers,
 	}
 	if s.DelegateOnly {
 		a.PageChars = rt.pageChars()

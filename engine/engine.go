@@ -26,6 +26,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -80,6 +81,10 @@ type Config struct {
 	// nobody waits for the network.
 	Endpoint string
 
+	// Realm tells runs apart that must not continue each other, such as rehearsals
+	// and real ones: neither sessions nor results of another realm are continued.
+	Realm string
+
 	// Sink takes every event of every run; nil drops them. It may block or panic
 	// without harm: see event.Fanout.
 	Sink event.Sink
@@ -110,6 +115,9 @@ type Spec struct {
 	Workers         map[string]harness.Worker
 	AddDirs         []string
 	Env             map[string]string // for the agent's commands
+	// MCPServers bring tools, by the servers' names; AllowedTools name them one by
+	// one, as mcp__<server>__<tool>.
+	MCPServers map[string]harness.MCPServer
 	// Guards are asked after the built-in ones.
 	Guards []guard.Guard
 	// Tools are offered, beside Config.Tools, where AllowedTools name them.
@@ -158,6 +166,10 @@ type Result struct {
 	Text        string `json:"text"`
 	LastMessage string `json:"last_message"`
 	Error       string `json:"error"`
+	// Gate is what the step's gate made of it: passed, rejected, aborted, broken; ""
+	// where none was asked. GateReason is why it did not pass.
+	Gate       string `json:"gate"`
+	GateReason string `json:"gate_reason,omitempty"`
 	// Errors holds one text for each attempt that failed or was interrupted.
 	Errors    []string  `json:"errors"`
 	Attempts  int       `json:"attempts"` // interrupts and handoffs not counted
@@ -193,8 +205,14 @@ type Runtime struct {
 func New(c Config) (*Runtime, error) { return newRuntime(c) }
 
 // Close ends the delivery of events to Config.Sink and waits for it, at most two
-// seconds. It does not close the store.
-func (rt *Runtime) Close() { rt.fan.CloseWithin(sinkPatience) }
+// seconds. Later runs are refused. It does not close the store.
+func (rt *Runtime) Close() {
+	rt.closed.Store(true)
+	rt.fan.CloseWithin(sinkPatience)
+}
+
+// ErrClosed is returned by Run and RunWorkflow after Close.
+var ErrClosed = errors.New("the runtime is closed")
 
 // Run runs one agent on one prompt to the end of its turn: retrying, resuming
 // and waiting as SPEC 4.2 and 11 say. The Result is real and in the manifest

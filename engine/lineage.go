@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -29,6 +28,9 @@ type lineageFile struct {
 	RunDir    string            `json:"run_dir"`
 	Woke      int               `json:"woke"`
 	Steps     map[string]string `json:"steps"`
+	// Of says which workflow a step's session is of: steps of the same name in
+	// other workflows do not continue it.
+	Of map[string]string `json:"of,omitempty"`
 }
 
 // OpenLineage names the lineage of a run directory and a workspace, both absolute.
@@ -42,6 +44,27 @@ func OpenLineage(runDir, workspace string) *Lineage {
 func (l *Lineage) Steps() map[string]string {
 	file, _ := l.decode(l.read())
 	return file.Steps
+}
+
+// stepsOf are the remembered sessions of one workflow, and those of which nobody
+// said whose they are.
+func (l *Lineage) stepsOf(workflow string) (steps map[string]string, broken bool) {
+	file, broken := l.decode(l.read())
+	steps = map[string]string{}
+	for step, session := range file.Steps {
+		if of := file.Of[step]; of == "" || of == workflow {
+			steps[step] = session
+		}
+	}
+	return steps, broken
+}
+
+// rememberOf is Remember for a step of a workflow.
+func (l *Lineage) rememberOf(workflow, step, session string) error {
+	return l.change(func(f *lineageFile) {
+		f.Steps[step] = session
+		f.Of[step] = workflow
+	})
 }
 
 // Woke is how many runs this directory has seen.
@@ -120,7 +143,7 @@ func (l *Lineage) change(apply func(*lineageFile)) error {
 
 // decode reads the file's content; what is not ours comes back empty.
 func (l *Lineage) decode(raw []byte) (file lineageFile, broken bool) {
-	empty := lineageFile{Workspace: l.workspace, RunDir: l.runDir, Steps: map[string]string{}}
+	empty := lineageFile{Workspace: l.workspace, RunDir: l.runDir, Steps: map[string]string{}, Of: map[string]string{}}
 	if len(raw) == 0 {
 		return empty, false
 	}
@@ -131,9 +154,11 @@ func (l *Lineage) decode(raw []byte) (file lineageFile, broken bool) {
 		return empty, false
 	}
 	file.Workspace, file.RunDir = l.workspace, l.runDir
-	file.Steps = maps.Clone(file.Steps)
 	if file.Steps == nil {
 		file.Steps = map[string]string{}
+	}
+	if file.Of == nil {
+		file.Of = map[string]string{}
 	}
 	return file, false
 }

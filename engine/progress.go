@@ -50,8 +50,8 @@ type passedStep struct {
 	Context map[string]any `json:"context,omitempty"`
 }
 
-func newProgress(store transcript.Store, project string, w *Workflow) *progress {
-	return &progress{store: store, name: "progress/" + project + "/" + w.name(), off: w.Once, seen: map[string]string{},
+func newProgress(store transcript.Store, project, identity string, w *Workflow) *progress {
+	return &progress{store: store, name: "progress/" + project + "/" + promptHash(identity), off: w.Once, seen: map[string]string{},
 		next: progressRecord{InFlight: map[string]flight{}}}
 }
 

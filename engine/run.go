@@ -40,15 +40,41 @@ type activeRun struct {
 	// session is the id for events, which subagents raise on goroutines of theirs.
 	session atomic.Pointer[string]
 
+	leases []*lease // of the sessions this run uses
 	result Result
 	cost   float64
 	priced bool
 }
 
+// leaseSession keeps other processes from writing to a session while this run
+// does.
+func (a *activeRun) leaseSession(id string) error {
+	l, err := a.rt.lease("session " + id)
+	if err == nil {
+		a.leases = append(a.leases, l)
+	}
+	return err
+}
+
+func (a *activeRun) releaseSessions() {
+	for _, l := range a.leases {
+		l.release()
+	}
+}
+
 func (rt *Runtime) run(ctx context.Context, spec Spec, prompt string, o RunOptions) (Result, error) {
+	if rt.closed.Load() {
+		return Result{}, ErrClosed
+	}
 	a, err := rt.newActiveRun(ctx, spec, prompt, o)
 	if err != nil {
 		return Result{}, err
+	}
+	defer a.releaseSessions()
+	if o.Resume != "" && !o.Fork {
+		if err := a.leaseSession(o.Resume); err != nil {
+			return Result{}, fmt.Errorf("step %s: session %s is %w", a.label, o.Resume, err)
+		}
 	}
 	rt.enter(a)
 	defer rt.leave(a)
@@ -175,6 +201,9 @@ func (a *activeRun) turn() harness.Turn {
 }
 
 func (a *activeRun) onSession(id string) {
+	if id != a.result.SessionID {
+		_ = a.leaseSession(id) // a session that is new is nobody else's
+	}
 	a.result.SessionID = id
 	a.session.Store(&id)
 	a.own = true
@@ -253,6 +282,10 @@ func (a *activeRun) resumeWithWords(words string) (done bool) {
 func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 	text := err.Error()
 	class := failure.Classify(err)
+	var order *harness.OrderError
+	if errors.As(err, &order) {
+		class = failure.Fatal
+	}
 	a.result.Errors = append(a.result.Errors, text)
 	a.emit(event.Event{Kind: event.Error, Text: text, Payload: map[string]any{"class": class.String()}})
 	if failure.Overflow(text) {

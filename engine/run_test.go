@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -325,5 +326,21 @@ func TestRun_tells_its_accounts_once(t *testing.T) {
 	p.close()
 	if results := p.seen.of(event.Result); len(results) != 1 || results[0].Payload["cost_usd"] != 0.25 || results[0].Payload["attempts"] != 1 {
 		t.Errorf("results %+v", results)
+	}
+}
+
+func TestManifest_many_runs_at_once_keep_every_row(t *testing.T) {
+	p := newBench(t).start()
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			if _, err := p.Run(context.Background(), engine.Spec{Name: "x"}, "go", engine.RunOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if rows := manifestRows(t, p.ManifestPath()); len(rows) != 200 {
+		t.Errorf("%d rows", len(rows))
 	}
 }

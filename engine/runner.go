@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/flowerlua/flower/engine/event"
@@ -16,7 +17,9 @@ import (
 type runner struct {
 	rt   *Runtime // of this run
 	flow *Workflow
-	flat []Step // all steps, those of parallel groups in their order
+	// identity tells whose sessions and results this run continues.
+	identity string
+	flat     []Step // all steps, those of parallel groups in their order
 
 	// mu is held by whoever runs the code or a callback of a step, and given up
 	// while an agent works: steps side by side meet only there.
@@ -43,7 +46,22 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	if err := checkFrom(w, o); err != nil {
 		return Ending{}, err
 	}
-	r, err := rt.newRunner(ctx, w, o)
+	if rt.closed.Load() {
+		return Ending{}, ErrClosed
+	}
+	identity := rt.identity(w, o)
+	if !w.Once {
+		l, err := rt.lease("workflow " + identity)
+		var held *heldError
+		if errors.As(err, &held) {
+			return Ending{}, fmt.Errorf("workflow %s runs in this directory already, %w: wait for it, or give this run a run directory of its own", w.name(), err)
+		}
+		if err != nil {
+			return Ending{}, err
+		}
+		defer l.release()
+	}
+	r, err := rt.newRunner(ctx, w, o, identity)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -51,6 +69,18 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 		return r.end(), err
 	}
 	return r.end(), nil
+}
+
+// identity tells whose sessions and results a run continues.
+func (rt *Runtime) identity(w *Workflow, o WorkflowOptions) string {
+	identity := w.name()
+	if rt.config.Realm != "" {
+		identity = rt.config.Realm + ": " + identity
+	}
+	if o.Origin != "" {
+		identity += " (" + promptHash(o.Origin) + ")"
+	}
+	return identity
 }
 
 func checkFrom(w *Workflow, o WorkflowOptions) error {
@@ -65,12 +95,12 @@ func checkFrom(w *Workflow, o WorkflowOptions) error {
 		names = append(names, s.Name)
 	}
 	if !slices.Contains(names, o.From) {
-		return fmt.Errorf("no step is called %q%s", o.From, spell.Hint(o.From, names))
+		return fmt.Errorf("no step is called %q%s; there are %s", o.From, spell.Hint(o.From, names), strings.Join(names, ", "))
 	}
 	return nil
 }
 
-func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions) (*runner, error) {
+func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions, identity string) (*runner, error) {
 	child, err := rt.child()
 	if err != nil {
 		return nil, err
@@ -82,7 +112,7 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 		w.Channel.Attach(event.SinkFunc(child.emit))
 		rt.channel.Store(w.Channel)
 	}
-	r := &runner{rt: child, flow: w, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
+	r := &runner{rt: child, flow: w, identity: identity, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
 	if r.ctx == nil {
 		if w.Context == nil {
@@ -90,7 +120,7 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 		}
 		r.ctx = w.Context
 	}
-	r.progress = newProgress(rt.config.Store, rt.project, w)
+	r.progress = newProgress(rt.config.Store, rt.project, identity, w)
 	if !w.Once {
 		if err := r.openContinuity(ctx); err != nil {
 			return nil, err
@@ -104,8 +134,12 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 func (r *runner) openContinuity(ctx context.Context) error {
 	r.lineage = OpenLineage(r.rt.runDir, r.rt.workspace)
 	r.lineage.now = r.rt.now
+	steps, broken := r.lineage.stepsOf(r.identity)
+	if broken {
+		r.rt.emit(event.Event{Kind: event.Task, Text: r.lineage.path + " cannot be read: the sessions of earlier runs are not continued; the file is kept aside"})
+	}
 	if !r.fresh {
-		known, err := r.rt.storedSessions(ctx, r.lineage.Steps())
+		known, err := r.rt.storedSessions(ctx, steps)
 		if err != nil {
 			return err
 		}
@@ -190,7 +224,7 @@ func (r *runner) step(ctx context.Context, i int) (goOn bool, err error) {
 	s := &stepRun{runner: r, Step: r.flat[i], index: i}
 	run, err := s.wanted(ctx)
 	if err != nil {
-		return r.settle(ctx, s, s.broken("when", err))
+		return r.settle(ctx, s, s.broken(ctx, "when", err))
 	}
 	if !run {
 		return true, nil

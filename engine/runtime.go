@@ -37,6 +37,7 @@ type base struct {
 	now       func() time.Time
 	random    io.Reader
 
+	closed  atomic.Bool
 	channel atomic.Pointer[human.Channel] // of the newest workflow that has one
 	// degraded counts handoffs in a row that the model did not write.
 	degraded atomic.Int32
@@ -228,17 +229,25 @@ func (rt *Runtime) keep(r Result) error {
 		p.ledger.add(r)
 	}
 	rt.ledger.add(r)
-	var own []Result
-	for _, row := range rt.ledger.all() {
-		if row.Run == rt.id {
-			own = append(own, row)
-		}
-	}
-	notice, err := rt.manifest.write(rt.id, own)
+	return rt.writeManifest()
+}
+
+func (rt *Runtime) writeManifest() error {
+	notice, err := rt.manifest.write(rt.id, func() []Result { return rt.ledger.of(rt.id) })
 	if notice != "" {
 		rt.emit(event.Event{Kind: event.Task, Text: notice})
 	}
 	return err
+}
+
+// judged notes what a gate made of the newest result of a label, here, at the
+// parents and in the manifest.
+func (rt *Runtime) judged(label, gate, reason string) error {
+	reason = event.Cut(reason, event.MaxResultText)
+	for p := rt; p != nil; p = p.parent {
+		p.ledger.judged(rt.id, label, gate, reason)
+	}
+	return rt.writeManifest()
 }
 
 // ledger is results in order.
@@ -251,6 +260,29 @@ func (l *ledger) add(r Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.results = append(l.results, r)
+}
+
+func (l *ledger) judged(run, label, gate, reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.results) - 1; i >= 0; i-- {
+		if r := &l.results[i]; r.Run == run && r.Step == label {
+			r.Gate, r.GateReason = gate, reason
+			return
+		}
+	}
+}
+
+// of are the results of one run.
+func (l *ledger) of(run string) (own []Result) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.results {
+		if r.Run == run {
+			own = append(own, r)
+		}
+	}
+	return own
 }
 
 func (l *ledger) all() []Result {

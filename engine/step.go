@@ -43,11 +43,14 @@ func (s *stepRun) wanted(ctx context.Context) (bool, error) {
 }
 
 // broken is the end of a step one of whose callbacks did not work.
-func (s *stepRun) broken(callback string, err error) stepEnd {
+func (s *stepRun) broken(ctx context.Context, callback string, err error) stepEnd {
 	if reason, ok := aborted(err); ok {
 		return stepEnd{aborted: true, reason: reason}
 	}
 	text := fmt.Sprintf("%s of step %s is broken: %v", callback, s.Name, err)
+	if ctx.Err() != nil {
+		return stepEnd{reason: causeText(ctx)} // stopped from outside, not broken
+	}
 	s.rt.emit(event.Event{Kind: event.Error, Step: s.Name, Text: text})
 	return stepEnd{reason: text}
 }
@@ -66,7 +69,7 @@ func (s *stepRun) run(ctx context.Context) (stepEnd, error) {
 	}
 	s.announce(first)
 	if first.prompt, err = s.renderPrompt(ctx, first.resume != ""); err != nil {
-		return s.broken("prompt", err), nil
+		return s.broken(ctx, "prompt", err), nil
 	}
 	s.noteCutOff(&first)
 	plan := first
@@ -80,7 +83,7 @@ func (s *stepRun) run(ctx context.Context) (stepEnd, error) {
 			return end, nil
 		}
 		if n > s.Retries {
-			return stepEnd{ran: true, result: result, reason: reason}, nil
+			return end, nil
 		}
 		next, broken := s.nextPlan(ctx, first, plan, result, reason, n)
 		if broken != nil {
@@ -171,7 +174,7 @@ func (s *stepRun) remember(ctx context.Context, id string) error {
 	if err := s.progress.inFlight(ctx, s.Name, id, s.asked); err != nil {
 		return err
 	}
-	return s.lineage.Remember(s.Name, id)
+	return s.lineage.rememberOf(s.identity, s.Name, id)
 }
 
 // judge asks the gate about a result, and reduce when it passes. decided means
@@ -183,21 +186,53 @@ func (s *stepRun) judge(ctx context.Context, r Result) (end stepEnd, reason stri
 	if s.Gate != nil {
 		pass, why, err := s.Gate(ctx, r, s.ctx)
 		if err != nil {
-			return s.broken("gate", err).with(r), "", true
+			end = s.broken(ctx, "gate", err).with(r)
+			return s.booked(r, end, "broken"), "", true
 		}
+		why = cutReason(why)
 		if !pass {
-			return stepEnd{ran: true, result: r, reason: why}, why, false
+			shown := why
+			if shown == "" {
+				shown = "the gate gave no reason"
+			}
+			end = stepEnd{ran: true, result: r, reason: shown}
+			return s.booked(r, end, "rejected"), why, false
 		}
+		s.booked(r, stepEnd{}, "passed")
 	}
 	end = stepEnd{ran: true, passed: true, result: r, value: r.Text}
 	if s.Reduce != nil {
 		value, err := s.Reduce(ctx, r, s.ctx)
 		if err != nil {
-			return s.broken("reduce", err).with(r), "", true
+			return s.broken(ctx, "reduce", err).with(r), "", true
 		}
 		end.value = value
 	}
 	return end, "", true
+}
+
+// booked notes in the manifest what the gate made of a result.
+func (s *stepRun) booked(r Result, end stepEnd, gate string) stepEnd {
+	if end.aborted {
+		gate = "aborted"
+	}
+	if err := s.rt.judged(r.Step, gate, end.reason); err != nil {
+		s.rt.emit(event.Event{Kind: event.Error, Step: r.Step, Text: err.Error()})
+	}
+	return end
+}
+
+// maxReason bounds a gate's reason, in characters: it becomes a prompt.
+const maxReason = 64 << 10
+
+// cutReason keeps beginning and end of a reason that is too long.
+func cutReason(why string) string {
+	runes := []rune(why)
+	if len(runes) <= maxReason {
+		return why
+	}
+	half := maxReason / 2
+	return string(runes[:half]) + fmt.Sprintf("\n[… %d characters are left out …]\n", len(runes)-2*half) + string(runes[len(runes)-half:])
 }
 
 // nextPlan decides what attempt n+1 sends, and where to.
@@ -207,7 +242,7 @@ func (s *stepRun) nextPlan(ctx context.Context, first, last attemptPlan, r Resul
 	case s.OnReject != nil:
 		sent, err := s.OnReject(ctx, r, s.ctx, reason)
 		if err != nil {
-			end := s.broken("on_reject", err)
+			end := s.broken(ctx, "on_reject", err)
 			return attemptPlan{}, &end
 		}
 		text = sent
@@ -236,7 +271,7 @@ func (s *stepRun) nextPlan(ctx context.Context, first, last attemptPlan, r Resul
 func (s *stepRun) scratchPlan(ctx context.Context, n int) (attemptPlan, *stepEnd) {
 	prompt, err := s.Prompt(ctx, s.ctx)
 	if err != nil {
-		end := s.broken("prompt", err)
+		end := s.broken(ctx, "prompt", err)
 		return attemptPlan{}, &end
 	}
 	return attemptPlan{label: fmt.Sprintf("%s#retry%d", s.Name, n), prompt: prompt}, nil

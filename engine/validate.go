@@ -102,6 +102,9 @@ func (s Step) title(index int) string {
 	return fmt.Sprintf("step %d (%s)", index+1, s.Name)
 }
 
+// maxRetries bounds the attempts of a step.
+const maxRetries = 1000
+
 // Mistakes are all that cannot work in one step; earlier are the names of the
 // steps before it.
 func (s Step) Mistakes(earlier []string) []Mistake {
@@ -117,6 +120,9 @@ func (s Step) Mistakes(earlier []string) []Mistake {
 	case strings.ContainsAny(s.Name, "\n\r\x00"):
 		bad("name", "%q holds a line end", s.Name)
 	}
+	if strings.Contains(s.Name, "#") {
+		bad("name", "%q holds a #, which marks further attempts in the accounts; take another sign", s.Name)
+	}
 	if err := s.Spec.Check(); err != nil {
 		bad("spec", "%v", err)
 	}
@@ -125,6 +131,9 @@ func (s Step) Mistakes(earlier []string) []Mistake {
 	}
 	if s.Retries < 0 {
 		bad("retries", "is %d; it must not be negative", s.Retries)
+	}
+	if s.Retries > maxRetries {
+		bad("retries", "is %d; at most %d make sense: each is paid for", s.Retries, maxRetries)
 	}
 	if !slices.Contains([]OnFail{"", Stop, Skip, Continue}, s.OnFail) {
 		bad("on_fail", "is %q; it is one of stop, skip, continue%s", s.OnFail, spell.Hint(string(s.OnFail), []string{"stop", "skip", "continue"}))

@@ -111,6 +111,9 @@ func aborted(err error) (reason string, ok bool) {
 // WorkflowOptions say how a workflow starts.
 type WorkflowOptions struct {
 	Context Context // instead of Workflow.Context
+	// Origin tells runs of one workflow apart that do different things, such as its
+	// arguments: neither sessions nor results of another origin are continued.
+	Origin string
 	// Fresh runs every step, in new sessions, whatever earlier runs left.
 	Fresh bool
 	// From begins at the named step, with the recorded results of those before it.

@@ -8,7 +8,10 @@ package harness
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/guard"
@@ -39,6 +42,16 @@ type Windower interface {
 	// tokens; 0 where it is not known.
 	Window(ctx context.Context, model string) int64
 }
+
+// OrderError is the error of a turn that cannot be carried out as it is ordered: an
+// unknown tool, an empty prompt. Nothing was stored or spent, and nobody repeats it.
+type OrderError struct{ Err error }
+
+// Error is what is wrong with the order.
+func (e *OrderError) Error() string { return e.Err.Error() }
+
+// Unwrap is Err.
+func (e *OrderError) Unwrap() error { return e.Err }
 
 // Turn is one order to a harness.
 type Turn struct {
@@ -113,6 +126,10 @@ type Agent struct {
 	PermissionMode  PermissionMode
 	Env             map[string]string
 	Workers         map[string]Worker
+	// MCPServers are programs and addresses that bring tools, by name; the tools
+	// are called mcp__<name>__<tool> and offered where AllowedTools, or a worker's
+	// tools, name them.
+	MCPServers map[string]MCPServer
 	// PageChars bounds what the main thread sees of a file at a time, in
 	// characters; 0 means the tools' own limit.
 	PageChars int
@@ -131,6 +148,44 @@ type Worker struct {
 	Model          string
 	PermissionMode PermissionMode
 	Isolate        bool
+}
+
+// MCPServer is an external server of the Model Context Protocol: a program to
+// start, which talks over its standard input and output, or an address (streamable
+// HTTP). It is started for a turn and ended with it.
+type MCPServer struct {
+	Command string            // a name on the PATH, or a path
+	Args    []string          // of the command
+	Env     map[string]string // for the command; secrets of ours are not inherited
+	URL     string            // http or https
+	Headers map[string]string // sent to the URL, and nowhere else
+}
+
+var serverName = regexp.MustCompile(`^[a-zA-Z0-9-]([a-zA-Z0-9_-]{0,62}[a-zA-Z0-9-])?$`)
+
+// Check reports the first thing in the server called name that cannot work; field
+// says where: command, args, env, url, headers, or empty for the whole.
+func (s MCPServer) Check(name string) (field string, err error) {
+	u, badURL := url.Parse(s.URL)
+	switch {
+	case !serverName.MatchString(name) || strings.Contains(name, "__"):
+		return "", fmt.Errorf("an MCP server is called %q; a name has 1 to 64 letters, digits, - and single _ within", name)
+	case name == "human":
+		return "", fmt.Errorf(`an MCP server is called "human", which is the name of the tools that reach a person`)
+	case s.Command == "" && s.URL == "":
+		return "", fmt.Errorf("it has neither command nor url")
+	case s.Command != "" && s.URL != "":
+		return "url", fmt.Errorf("it has a command and a url; give one of them")
+	case s.URL == "" && len(s.Headers) > 0:
+		return "headers", fmt.Errorf("headers are for a server with a url")
+	case s.URL != "" && len(s.Args) > 0:
+		return "args", fmt.Errorf("args are for a server with a command")
+	case s.URL != "" && len(s.Env) > 0:
+		return "env", fmt.Errorf("env is for a server with a command")
+	case s.URL != "" && (badURL != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
+		return "url", fmt.Errorf("url is not one of http or https") // not shown: it may hold a password
+	}
+	return "", nil
 }
 
 // PermissionMode is what an agent may do without being asked.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -26,11 +27,18 @@ func Update(path string, perm fs.FileMode, change func(old []byte) ([]byte, erro
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("update %s: %w", path, err)
 	}
+	// Within the process a mutex keeps the order; the file keeps others out.
+	mine := folder(dir)
+	mine.Lock()
+	defer mine.Unlock()
 	lock := flock.New(filepath.Join(dir, ".lock"))
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
 	if _, err := lock.TryLockContext(ctx, 2*time.Millisecond); err != nil {
-		return fmt.Errorf("update %s: the lock %s is held by another process: %w", path, lock.Path(), err)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("another process has held it for %v", lockPatience)
+		}
+		return fmt.Errorf("update %s: the lock %s: %w", path, lock.Path(), err)
 	}
 	defer lock.Close() // releases the lock
 
@@ -43,4 +51,13 @@ func Update(path string, perm fs.FileMode, change func(old []byte) ([]byte, erro
 		return err
 	}
 	return Write(path, next, perm)
+}
+
+// folders has a mutex for every folder that Update was used in: few, as they are
+// run directories.
+var folders sync.Map
+
+func folder(dir string) *sync.Mutex {
+	mu, _ := folders.LoadOrStore(filepath.Clean(dir), new(sync.Mutex))
+	return mu.(*sync.Mutex)
 }

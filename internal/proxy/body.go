@@ -3,7 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"slices"
 )
 
 // describe reads what a request's body says of itself. A body that is not what it
@@ -21,9 +21,9 @@ func describe(body []byte) Request {
 	return Request{Model: in.Model, MaxTokens: in.MaxTokens, Thinking: in.Thinking.Budget, Tools: len(in.Tools), Bytes: len(body)}
 }
 
-// withMaxTokens is the body with another max_tokens and every other byte as it
-// was.
-func withMaxTokens(body []byte, n int) []byte {
+// with is the body with another value of a field that it has, and every other byte
+// as it was.
+func with(body []byte, field, value string) []byte {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return body
@@ -33,15 +33,13 @@ func withMaxTokens(body []byte, n int) []byte {
 		if err != nil {
 			return body
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
+		var old json.RawMessage
+		if err := d.Decode(&old); err != nil {
 			return body
 		}
-		if key == "max_tokens" {
+		if key == field {
 			end := int(d.InputOffset())
-			out := append([]byte{}, body[:end-len(value)]...)
-			out = strconv.AppendInt(out, int64(n), 10)
-			return append(out, body[end:]...)
+			return slices.Concat(body[:end-len(old)], []byte(value), body[end:])
 		}
 	}
 	return body

@@ -58,7 +58,7 @@ type Request struct {
 	Agent     string // the subagent that asks; empty on the main thread
 	Model     string
 	MaxTokens int // may be lowered by Before; what is sent has the new number
-	Thinking  int // tokens of MaxTokens set aside for thinking
+	Thinking  int // tokens of MaxTokens set aside for thinking; may be lowered too
 	Tools     int // tools offered
 	Bytes     int // of the body
 	// Held is the caller's own: what Before puts in comes back with the Exchange.

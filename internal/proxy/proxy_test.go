@@ -232,6 +232,24 @@ func TestBefore_lowers_the_limit_and_changes_no_other_byte(t *testing.T) {
 	}
 }
 
+func TestBefore_lowers_what_is_set_aside_for_thinking(t *testing.T) {
+	r := newRig(t, func(_ context.Context, q *proxy.Request) error {
+		if q.Thinking != 3000 {
+			t.Errorf("request = %+v", q)
+		}
+		q.MaxTokens, q.Thinking = 2048, 1024
+		return nil
+	}, api.Turn{Blocks: []api.Block{api.Text("hello")}})
+	asked := `{"thinking":{"budget_tokens":3000,"type":"enabled"},"max_tokens":4000,"messages":[{"role":"user","content":"x"}],"model":"m"}`
+	if status, got := r.post(r.proxy.Token(), asked); status != 200 {
+		t.Fatal(status, got)
+	}
+	want := `{"thinking":{"type":"enabled","budget_tokens":1024},"max_tokens":2048,"messages":[{"role":"user","content":"x"}],"model":"m"}`
+	if got := string(r.api.Log()[0].Request.Body); got != want {
+		t.Errorf("sent %s\nwant %s", got, want)
+	}
+}
+
 func TestServer_does_not_follow_a_redirect_with_the_key(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the key was sent elsewhere") }))
 	defer elsewhere.Close()

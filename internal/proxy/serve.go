@@ -81,15 +81,18 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	x := Exchange{Request: describe(body)}
 	x.Agent = r.Header.Get(AgentHeader)
-	asked := x.MaxTokens
+	asked := x.Request
 	if s.o.Before != nil {
 		if err := s.o.Before(r.Context(), &x.Request); err != nil {
 			refuse(w, err)
 			return
 		}
 	}
-	if x.MaxTokens < asked {
-		body = withMaxTokens(body, x.MaxTokens)
+	if x.MaxTokens < asked.MaxTokens {
+		body = with(body, "max_tokens", strconv.Itoa(x.MaxTokens))
+	}
+	if x.Thinking < asked.Thinking {
+		body = with(body, "thinking", fmt.Sprintf(`{"type":"enabled","budget_tokens":%d}`, x.Thinking))
 	}
 	report := sync.OnceFunc(func() {
 		if s.o.Done != nil {

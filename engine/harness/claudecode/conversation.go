@@ -94,13 +94,23 @@ func (c *conversation) listen() error {
 			if err := c.journal.mirror(f); err != nil {
 				c.fail(err)
 			}
-		case f.Type == "result" && f.Subtype == "error_during_execution" && f.NumTurns == 0:
-			// No conversation was found, for one: no answer will come any more.
-			c.link.fail(errClosed)
+		case f.Type == "result":
+			c.over(f)
 			c.frames <- f
 		case !c.link.take(f):
 			c.frames <- f
 		}
+	}
+}
+
+// over closes the books with the result of the turn, in the order of the output:
+// what the program begins by itself behind it, when a command in the background
+// ends, is none of this turn's.
+func (c *conversation) over(f frame) {
+	c.journal.hush()
+	c.ledger.close()
+	if f.Subtype == "error_during_execution" && f.NumTurns == 0 {
+		c.link.fail(errClosed) // no conversation was found, for one: no answer will come any more
 	}
 }
 

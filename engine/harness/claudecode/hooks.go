@@ -122,9 +122,7 @@ func (r *run) call(in hookInput) guard.Call {
 func (r *run) before(ctx context.Context, in hookInput) any {
 	c := r.call(in)
 	r.servers.caller(c.ID, c.Agent)
-	if why := r.policy.refuses(c); why != "" {
-		return r.deny(c, why)
-	}
+	// The guards come first: a wall of theirs says better what to do instead.
 	adjusted := r.adjust(c)
 	v := r.turn.Guards.Before(ctx, adjusted)
 	switch {

@@ -108,9 +108,9 @@ func (j *journal) mirror(f frame) error {
 	return j.append(sub, entries)
 }
 
-// hush closes the main transcript: a question to a person stays open in it when
-// the process goes, and the program, told to stop, would write that the person
-// has refused.
+// hush closes the main transcript: at the end of the turn, or where a question to
+// a person stays open in it when the process goes, and the program, told to stop,
+// would write that the person has refused.
 func (j *journal) hush() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -24,6 +24,7 @@ type ledger struct {
 	settled  chan struct{}
 	unpriced bool
 	tokens   harness.Usage // tokens alone
+	closed   bool          // the turn is over
 	toolless bool          // the main thread has no tools
 	context  int64         // of the main thread's last request
 	failed   *model.Error  // the newest answer that was an error
@@ -46,6 +47,10 @@ const bytesPerToken = 3
 // before lets a request through, lowers its limit, or refuses it.
 func (l *ledger) before(ctx context.Context, r *proxy.Request) error {
 	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return &proxy.Refusal{Message: "the turn is over"}
+	}
 	line := l.limits.ContextLine
 	if r.Agent == "" && line > 0 && l.context >= line {
 		l.mu.Unlock()
@@ -104,6 +109,13 @@ func (l *ledger) refuse(stop harness.Stop, detail string) error {
 		l.stop, l.detail = stop, detail
 	}
 	return &proxy.Refusal{Message: detail}
+}
+
+// close refuses every further request.
+func (l *ledger) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
 }
 
 // refused is why a request was refused here, if one was.

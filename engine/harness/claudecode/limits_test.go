@@ -71,14 +71,16 @@ func TestRun_kills_nobody_can_leave_a_command_behind(t *testing.T) {
 }
 
 func TestRun_a_background_command_ends_with_the_turn(t *testing.T) {
-	b := newBench(t, calls("Bash", `{"command":"echo $$ > pid; sleep 300","run_in_background":true}`), says("Started."))
-	b.turn.Agent.AllowedTools = append(b.turn.Agent.AllowedTools, "BashOutput", "KillBash")
-	out := b.mustRun(harness.EndTurn)
-	if out.Text != "Started." {
-		t.Errorf("text = %q", out.Text)
-	}
-	if left := leftOver(2 * time.Second); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	for _, command := range []string{"echo $$ > pid; sleep 300", "sleep 0.2"} { // one is over while the turn is
+		b := newBench(t, calls("Bash", `{"command":"`+command+`","run_in_background":true}`),
+			api.Turn{Blocks: []api.Block{api.Text("Started.")}, Delay: 500 * time.Millisecond}, says("News of the command."))
+		b.turn.Agent.AllowedTools = append(b.turn.Agent.AllowedTools, "BashOutput", "KillBash")
+		if out := b.mustRun(harness.EndTurn); !strings.HasPrefix(out.Text, "Started.") {
+			t.Errorf("text = %q", out.Text)
+		}
+		if left := leftOver(2 * time.Second); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
 	}
 }
 

@@ -20,6 +20,9 @@ type tally struct {
 
 // take acts on a frame that is no request and no transcript.
 func (c *conversation) take(f frame) {
+	if c.result != nil {
+		return // the turn is over
+	}
 	switch f.Type {
 	case "assistant":
 		c.assistant(f)

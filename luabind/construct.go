@@ -1,7 +1,10 @@
 package luabind
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -32,6 +35,7 @@ func (s *state) constructor(name, kind string) lua.LGFunction {
 			if _, err := s.toWorkflow(t); err != nil {
 				s.raise(L, CodeMisuse, err)
 			}
+			s.unused = at
 		}
 		L.Push(t)
 		return 1
@@ -61,7 +65,7 @@ func (s *state) isMade(t *lua.LTable, kind string) bool {
 func (s *state) toWorkflow(t *lua.LTable) (*engine.Workflow, error) {
 	var found []Mistake
 	r := s.reader(s.L, t, "", &found)
-	w := &engine.Workflow{Name: r.text("name"), Context: s.readContext(r)}
+	w := &engine.Workflow{Name: cmp.Or(r.text("name"), s.program.title()), Context: s.readContext(r)}
 	if v := r.get("continuous"); v != lua.LNil {
 		w.Once = !r.boolean("continuous")
 	}
@@ -140,6 +144,13 @@ func (s *state) readCheckedStep(t *lua.LTable, path string, earlier []string, fo
 		s.checkStep(t, path, step, earlier, found)
 	}
 	return step
+}
+
+// title is the name of a workflow that has none: that of the script, so that the
+// workflows of two scripts are not taken for one.
+func (p *Program) title() string {
+	base := filepath.Base(p.main.name)
+	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
 // readParallel reads flower.parallel{ step, step, … }.
@@ -243,6 +254,7 @@ func (s *state) readSpec(t *lua.LTable, path string, found *[]Mistake) engine.Sp
 	spec.PermissionMode = harness.PermissionMode(r.oneOf("permission_mode", "default", "acceptEdits", "plan", "bypassPermissions"))
 	spec.AddDirs = r.texts("add_dirs")
 	spec.Env = r.dict("env")
+	spec.MCPServers = s.readServers(r)
 	spec.Guards = s.readGuards(r)
 	s.offerHuman(&spec, s.readChannel(r))
 	r.finish()

@@ -36,6 +36,14 @@ func (r *run) checkNames() error {
 		}
 		all[d.Name] = t
 	}
+	for name, s := range a.MCPServers {
+		if _, err := s.Check(name); err != nil {
+			return fmt.Errorf("mcp_servers.%s: %w", name, err)
+		}
+	}
+	for _, name := range r.named() {
+		all[name] = nil // whether the server has it is asked later
+	}
 	if err := all.check("allowed_tools", a.AllowedTools); err != nil {
 		return err
 	}
@@ -84,6 +92,9 @@ func (t *thread) equip(allowed []string, mode harness.PermissionMode) {
 	}
 	if len(a.Workers) > 0 && t.depth < c.MaxDepth {
 		all[agentTool] = t.dispatcher()
+	}
+	for _, x := range t.run.servers.tools {
+		all[x.Name] = t.run.remoteTool(x, mode)
 	}
 	for _, x := range t.run.turn.HostTools {
 		all[x.Definition().Name] = x

@@ -15,6 +15,9 @@ import (
 
 // TestMain fails the run when a process that a test started outlives it (F-040).
 func TestMain(m *testing.M) {
+	if mode := os.Getenv(mcpEnv); mode != "" {
+		serveMCP(mode)
+	}
 	if script := os.Getenv(serverEnv); script != "" {
 		serveScript(script)
 	}

@@ -70,6 +70,10 @@ type Config struct {
 	// SideBySide is how many calls of one kind run at a time, subagents of a whole
 	// turn included; 0 means 10.
 	SideBySide int
+	// MCPStart is how long an MCP server may take to be ready, 0 means 30 s; MCPCall
+	// how long a call of one of its tools may take, 0 means 10 min.
+	MCPStart time.Duration
+	MCPCall  time.Duration
 	// MaxDispatches is how many subagents one turn may start or resume; 0 means
 	// 100.
 	MaxDispatches int
@@ -117,6 +121,12 @@ func New(c Config) *Harness {
 	}
 	if c.StoreWait == 0 {
 		c.StoreWait = time.Hour
+	}
+	if c.MCPStart <= 0 {
+		c.MCPStart = 30 * time.Second
+	}
+	if c.MCPCall <= 0 {
+		c.MCPCall = 10 * time.Minute
 	}
 	if c.SideBySide <= 0 {
 		c.SideBySide = 10
@@ -170,11 +180,11 @@ func (h *Harness) Window(ctx context.Context, name string) int64 {
 // Run runs one turn; see harness.Harness.
 func (h *Harness) Run(ctx context.Context, t harness.Turn) (harness.Outcome, error) {
 	if err := h.check(t); err != nil {
-		return harness.Outcome{Stop: harness.Failed}, err
+		return harness.Outcome{Stop: harness.Failed}, &harness.OrderError{Err: err}
 	}
 	r, err := h.newRun(ctx, t)
 	if err != nil {
-		return harness.Outcome{Stop: harness.Failed}, err
+		return harness.Outcome{Stop: harness.Failed}, &harness.OrderError{Err: err}
 	}
 	return r.run(ctx)
 }

@@ -24,6 +24,9 @@ type prefix struct {
 	Extra  map[string]json.RawMessage `json:"extra,omitempty"`
 	Index  string                     `json:"index,omitempty"` // hash of the workbench block in System
 	Agent  *dispatch                  `json:"agent,omitempty"`
+	// Remote are the tools of MCP servers as the session has known them from the
+	// start, whatever the servers say later; on the main thread alone.
+	Remote []remote `json:"mcp,omitempty"`
 }
 
 // dispatch is how a subagent was started, for whoever resumes it.
@@ -116,6 +119,9 @@ func (p prefix) draft() draft {
 		field{"system", list(p.System)}, field{"tools", list(p.Tools)}, field{"index", quote(p.Index)})
 	if len(p.Extra) > 0 {
 		d.extra = append(d.extra, field{"extra", encode(p.Extra)})
+	}
+	if len(p.Remote) > 0 {
+		d.extra = append(d.extra, field{"mcp", encode(p.Remote)})
 	}
 	if p.Agent != nil {
 		d.extra = append(d.extra, field{"agent", encode(p.Agent)})

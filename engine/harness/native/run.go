@@ -19,6 +19,7 @@ type run struct {
 	session string
 	say     *speaker
 	ledger  *ledger
+	servers servers
 	words   interrupt
 	patient context.Context // of writes to the store
 
@@ -75,6 +76,11 @@ func (r *run) run(ctx context.Context) (harness.Outcome, error) {
 	var done func()
 	r.patient, done = patient(ctx)
 	defer done()
+	defer r.disconnect()
+	if err := r.connect(ctx); err != nil {
+		err = fmt.Errorf("agent %s: %w", r.turn.Agent.Name, err)
+		return r.outcome(nil, ending{}, err), err
+	}
 	t, err := r.open(ctx)
 	if err != nil {
 		return r.outcome(nil, ending{}, err), err

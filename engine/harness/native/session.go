@@ -144,6 +144,9 @@ func (t *thread) open(ctx context.Context, o opening) error {
 		return fmt.Errorf("agent %s: effort sets %d tokens aside for thinking, and an answer may have %d in all: lower it", t.role, tokens, t.maxTokens)
 	}
 	fresh := prefix{Model: o.model, Tools: t.tools.definitions(), Extra: extra, Agent: o.agent}
+	if !t.sub() {
+		fresh.Remote = t.run.servers.tools
+	}
 	fresh.seal(o.static, o.environment)
 	if !o.resume {
 		fresh.System, fresh.Index = systemBlocks(o.static, o.environment, o.index), hashText(o.index)

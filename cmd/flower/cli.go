@@ -39,6 +39,7 @@ type cli struct {
 	Once     onceCommand     `cmd:"" help:"Run one agent on one prompt."`
 	Sessions sessionsCommand `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
 	Runs     runsCommand     `cmd:"" help:"Show the accounts, or where the context went."`
+	Check    checkCommand    `cmd:"" help:"Say what cannot work in scripts, without running them."`
 	Doctor   doctorCommand   `cmd:"" help:"Show settings with their origins, and what is off."`
 	Version  versionCommand  `cmd:"" help:"Show the version."`
 }
@@ -66,7 +67,7 @@ A first script:
 Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
 
 // subcommands are the words that are not scripts.
-var subcommands = []string{"run", "go", "once", "sessions", "runs", "doctor", "version"}
+var subcommands = []string{"run", "go", "once", "sessions", "runs", "check", "doctor", "version"}
 
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
@@ -119,6 +120,8 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return a.sessions(ctx, c, sub)
 	case "runs":
 		return a.runs(ctx, c)
+	case "check":
+		return a.check(ctx, c)
 	case "doctor":
 		return a.doctor(ctx, c)
 	case "version":

@@ -50,6 +50,7 @@ func (s *state) readRole(r *reader, role engine.Role) engine.Spec {
 		o.CanRun = r.boolean("can_run")
 		spec = engine.Judge(name, o)
 	}
+	spec.MCPServers = s.readServers(r)
 	s.offerHuman(&spec, ch)
 	r.finish()
 	return spec

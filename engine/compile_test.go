@@ -1,0 +1,35 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/harness"
+)
+
+func TestCompile_a_page_of_a_delegate_only_agent_is_what_spills(t *testing.T) {
+	for threshold, want := range map[int]int{0: 4000, 1000: 1000, -1: 0} {
+		p := newBench(t).startWith(engine.Config{SpillThreshold: threshold})
+		lead, err := p.Compile(engine.Coordinator("lead", nil, engine.RoleOptions{}))
+		if err != nil || lead.PageChars != want {
+			t.Errorf("threshold %d: a page has %d characters, want %d (%v)", threshold, lead.PageChars, want, err)
+		}
+		if one, err := p.Compile(engine.Spec{Name: "one"}); err != nil || one.PageChars != 0 {
+			t.Errorf("an agent that acts itself: %d, %v", one.PageChars, err)
+		}
+	}
+}
+
+func TestCompile_mcp_servers_are_checked_and_handed_on(t *testing.T) {
+	p := newBench(t).start()
+	spec := engine.Spec{Name: "one", MCPServers: map[string]harness.MCPServer{"db": {Command: "x"}}}
+	a, err := p.Compile(spec)
+	if err != nil || a.MCPServers["db"].Command != "x" {
+		t.Errorf("%+v, %v", a.MCPServers, err)
+	}
+	spec.MCPServers["web"] = harness.MCPServer{}
+	if _, err := p.Compile(spec); err == nil || !strings.Contains(err.Error(), "spec one: mcp_servers.web: it has neither command nor url") {
+		t.Errorf("err = %v", err)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +238,43 @@ func TestLimits_prices_and_windows_are_known_by_alias_and_by_default(t *testing.
 	}
 	if _, err := none.Run(t.Context(), b.turn); err == nil {
 		t.Error("a harness without a model runs")
+	}
+}
+
+func TestLimits_a_page_of_the_main_thread_is_small_where_the_agent_says_so(t *testing.T) {
+	read := calls("Read", input("file_path", "long.txt"))
+	b := team(t, func(r api.Request) api.Turn {
+		switch r.Turn() {
+		case 1:
+			return read
+		case 2:
+			return dispatches(1)
+		}
+		return says("Done.")
+	}, func(r api.Request) api.Turn {
+		if r.Turn() == 1 {
+			return read
+		}
+		return says(fmt.Sprint(len(results(r)[0])))
+	})
+	if err := os.WriteFile(filepath.Join(b.dir, "long.txt"), []byte(strings.Repeat("a line of some length\n", 1000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w := b.turn.Agent.Workers["coder"]
+	w.Tools = []string{"Read"}
+	b.turn.Agent.Workers["coder"] = w
+	b.turn.Agent.PageChars = 2000
+	b.mustRun(harness.EndTurn)
+	for _, r := range b.requests() {
+		if isWorker(r) || len(r.Results()) == 0 {
+			continue
+		}
+		if text := results(r)[0]; strings.Contains(text, "a line") && len(text) > 2000 {
+			t.Errorf("the main thread got a page of %d characters", len(text))
+		}
+	}
+	var page int
+	if _, err := fmt.Sscan(results(b.last())[0], &page); err != nil || page < 20_000 {
+		t.Errorf("the subagent's page has %d characters (%v)", page, err)
 	}
 }

@@ -39,22 +39,17 @@ func (s *state) contextValue(c engine.Context) lua.LValue {
 	return t
 }
 
-// textCallback calls a function that must return a text; nil counts as "" where
-// that is allowed.
-func (s *state) textCallback(ctx context.Context, fn *lua.LFunction, name string, nilIsEmpty bool, prepare func() []lua.LValue) (string, error) {
+// textCallback calls a function that must return a text.
+func (s *state) textCallback(ctx context.Context, fn *lua.LFunction, name string, prepare func() []lua.LValue) (string, error) {
 	var text string
 	err := s.callback(ctx, fn, 1, prepare, func(out []lua.LValue) error {
 		switch v := out[0].(type) {
 		case lua.LString:
 			text = string(v)
 			return nil
-		case lua.LNumber:
+		case lua.LNumber: // Lua itself takes a number for a text
 			text = v.String()
 			return nil
-		case *lua.LNilType:
-			if nilIsEmpty {
-				return nil
-			}
 		}
 		return s.badReturn(fn, name, "a string", out[0])
 	})
@@ -63,7 +58,7 @@ func (s *state) textCallback(ctx context.Context, fn *lua.LFunction, name string
 
 func (s *state) prompt(name string, fn *lua.LFunction) engine.Prompt {
 	return func(ctx context.Context, c engine.Context) (string, error) {
-		return s.textCallback(ctx, fn, name, false, func() []lua.LValue { return []lua.LValue{s.contextValue(c)} })
+		return s.textCallback(ctx, fn, name, func() []lua.LValue { return []lua.LValue{s.contextValue(c)} })
 	}
 }
 
@@ -102,7 +97,7 @@ func (s *state) when(fn *lua.LFunction) func(context.Context, engine.Context) (b
 
 func (s *state) onReject(fn *lua.LFunction) func(context.Context, engine.Result, engine.Context, string) (string, error) {
 	return func(ctx context.Context, r engine.Result, c engine.Context, reason string) (string, error) {
-		return s.textCallback(ctx, fn, "on_reject", true, func() []lua.LValue {
+		return s.textCallback(ctx, fn, "on_reject", func() []lua.LValue {
 			return []lua.LValue{s.resultTable(r), s.contextValue(c), lua.LString(reason)}
 		})
 	}
@@ -110,7 +105,7 @@ func (s *state) onReject(fn *lua.LFunction) func(context.Context, engine.Result,
 
 func (s *state) reduce(fn *lua.LFunction) func(context.Context, engine.Result, engine.Context) (string, error) {
 	return func(ctx context.Context, r engine.Result, c engine.Context) (string, error) {
-		return s.textCallback(ctx, fn, "reduce", false, func() []lua.LValue {
+		return s.textCallback(ctx, fn, "reduce", func() []lua.LValue {
 			return []lua.LValue{s.resultTable(r), s.contextValue(c)}
 		})
 	}

@@ -170,7 +170,7 @@ func (s *state) luaRun(L *lua.LState) int {
 	}
 	var ending engine.Ending
 	s.block(func(ctx context.Context) {
-		ending, err = s.rt.RunWorkflow(ctx, flow, s.program.workflowOptions())
+		ending, err = s.rt.RunWorkflow(ctx, flow, s.workflowOptions())
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}

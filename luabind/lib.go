@@ -8,6 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/internal/spell"
 )
 
 // openFlower makes the global flower, which is also what require("flower") gives.
@@ -34,11 +35,26 @@ func (s *state) openFlower() {
 	s.openHuman(flower)
 	s.openDocuments(flower)
 	s.openPlaces(flower)
+	s.refuseUnknown("flower", flower)
 	module := s.readOnly("flower", flower)
 	s.L.SetGlobal("flower", module)
 	s.loaded["flower"] = module
 	s.loaded["flower.fs"] = flower.RawGetString("fs")
 	s.loaded["flower.json"] = flower.RawGetString("json")
+}
+
+// refuseUnknown makes reading a name that a table of ours does not have an error
+// with the near match: calling nil would only say that nil was called.
+func (s *state) refuseUnknown(name string, t *lua.LTable) {
+	var names []string
+	t.ForEach(func(k, _ lua.LValue) { names = append(names, k.String()) })
+	meta := s.L.CreateTable(0, 1)
+	meta.RawSetString("__index", s.L.NewFunction(func(L *lua.LState) int {
+		asked := L.ToStringMeta(L.Get(2)).String()
+		s.misuse(L, "%s has no %q%s", name, asked, spell.Hint(asked, names))
+		return 0
+	}))
+	s.L.SetMetatable(t, meta)
 }
 
 // luaLog is flower.log(text): a line for the person who watches the run.

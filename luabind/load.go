@@ -12,18 +12,20 @@ import (
 // readScript reads a file that may be a script: no folder, and no larger than one
 // may be.
 func readScript(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("script %s: %w", path, cause(err))
+	case info.IsDir():
+		return "", fmt.Errorf("script %s is a folder", path)
+	case !info.Mode().IsRegular(): // a pipe or a device might never end
+		return "", fmt.Errorf("script %s is not a regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("script %s: %w", path, cause(err))
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("script %s: %w", path, cause(err))
-	}
-	if info.IsDir() {
-		return "", fmt.Errorf("script %s is a folder", path)
-	}
 	source, err := io.ReadAll(io.LimitReader(f, maxSource+1))
 	if err != nil {
 		return "", fmt.Errorf("script %s: %w", path, cause(err))

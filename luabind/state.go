@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -39,6 +41,8 @@ type state struct {
 	errorMeta   *lua.LTable
 	arrayMeta   *lua.LTable
 	lazyMeta    *lua.LTable
+	args        []string  // of the script
+	unused      *position // of a workflow that was made; nil: none was
 	channelMeta *lua.LTable
 	benches     map[*lua.LTable]*workbench.Bench // by the table a script has
 	handle      *lua.LTable                      // metatable of runtimes
@@ -92,7 +96,8 @@ func (p *Program) newState(rt *engine.Runtime) (*state, error) {
 	}
 	s := p.newBare()
 	s.rt, s.root = rt, root
-	s.commands = tool.NewSet(tool.Options{Workspace: rt.Workspace(), SecretEnv: p.options.SecretEnv})
+	s.commands = tool.NewSet(tool.Options{Workspace: rt.Workspace(), SecretEnv: p.options.SecretEnv,
+		OutputDir: filepath.Join(rt.RunDir(), "output")})
 	s.openFlower()
 	return s, nil
 }
@@ -122,6 +127,9 @@ func (p *Program) run(ctx context.Context, rt *engine.Runtime, args []string) (e
 	switch t, ok := returned.(*lua.LTable); {
 	case ok && s.isMade(t, "workflow"):
 		return s.runReturned(ctx, t)
+	case returned == lua.LNil && s.unused != nil && s.ending == nil:
+		return engine.Ending{}, &Error{File: s.unused.file, Line: s.unused.line, Code: CodeMisuse,
+			Message: "this workflow was made and never run: return it from the script, or give it to flower.run"}
 	case returned == lua.LNil:
 		return s.lastEnding(), nil
 	default:
@@ -132,7 +140,7 @@ func (p *Program) run(ctx context.Context, rt *engine.Runtime, args []string) (e
 
 // execute runs the script itself and gives what it returned.
 func (s *state) execute(ctx context.Context, args []string) (lua.LValue, error) {
-	s.run = ctx
+	s.run, s.args = ctx, args
 	argTable := s.L.NewTable()
 	values := make([]lua.LValue, len(args))
 	for i, a := range args {
@@ -155,12 +163,14 @@ func (s *state) runReturned(ctx context.Context, t *lua.LTable) (ending engine.E
 	if mistakes != nil {
 		return engine.Ending{}, mistakes
 	}
-	s.serve(func() { ending, err = s.rt.RunWorkflow(ctx, flow, s.program.workflowOptions()) })
+	s.serve(func() { ending, err = s.rt.RunWorkflow(ctx, flow, s.workflowOptions()) })
 	return ending, err
 }
 
-func (p *Program) workflowOptions() engine.WorkflowOptions {
-	return engine.WorkflowOptions{Fresh: p.options.Fresh, From: p.options.From}
+// workflowOptions: runs with other arguments do not continue each other.
+func (s *state) workflowOptions() engine.WorkflowOptions {
+	o := s.program.options
+	return engine.WorkflowOptions{Fresh: o.Fresh, From: o.From, Origin: strings.Join(s.args, "\x00")}
 }
 
 // lastEnding is how a script ended that ran its workflows itself.

@@ -77,7 +77,7 @@ func TestOnReject_makes_what_is_sent_back(t *testing.T) {
 				end }),
 			step("two", { retries = 1, on_fail = "skip",
 				gate = function() return false end,
-				on_reject = function(result, ctx, reason) assert(reason == "") end }),
+				on_reject = function(result, ctx, reason) assert(reason == "") return "" end }),
 		}`)
 	sameLines(t, "asked", h.asked(), "one: do one", "one#round2: Again, because why [session-1]", "two: do two", "two#retry1: do two")
 	seen, _ := p.ending.Context.Get("seen")
@@ -91,7 +91,7 @@ func TestOnReject_makes_what_is_sent_back(t *testing.T) {
 func TestReduce_makes_what_the_context_keeps(t *testing.T) {
 	p := playFlow(t, &echo{}, `
 		return flow{
-			step("one", { reduce = function(result, ctx) return #result.text end }),
+			step("one", { reduce = function(result, ctx) return tostring(#result.text) end }),
 			step("two", { prompt = function(ctx) return "got " .. ctx.one end }),
 		}`)
 	if two, _ := p.ending.Context.Get("two"); two != "got 6" {
@@ -121,10 +121,9 @@ func TestPrompts_are_texts_or_functions(t *testing.T) {
 			step("made", { prompt = function(ctx) return "after " .. ctx.plain end }),
 			step("again", { resume_from = "plain", resume_prompt = "go on" }),
 			step("woken", { resume_from = "made", fork = true, resume_prompt = function(ctx) return "run " .. ctx._woke end }),
-			step("number", { prompt = function() return 42 end }),
 		}`)
 	sameLines(t, "asked", h.asked(),
-		"plain: do plain", "made: after do plain", "again: go on [session-1]", "woken: run 1 [session-2]", "number: 42")
+		"plain: do plain", "made: after do plain", "again: go on [session-1]", "woken: run 1 [session-2]")
 }
 
 func TestOnStep_is_told_of_every_step_that_ran(t *testing.T) {
@@ -209,7 +208,7 @@ func TestOnEvent_refuses_what_is_no_event(t *testing.T) {
 func TestContext_is_restored_after_a_run_that_did_not_reach_its_end(t *testing.T) {
 	dir := t.TempDir()
 	source := helper + `
-		local pass = ...
+		local pass = flower.options.pass
 		return flow({
 			step("one", { gate = function(_, ctx)
 				ctx.list, ctx.object, ctx.empty, ctx.fn = { 1, "two", true }, { a = { b = 0.5 } }, {}, print
@@ -217,13 +216,13 @@ func TestContext_is_restored_after_a_run_that_did_not_reach_its_end(t *testing.T
 			end }),
 			step("two", { prompt = function(ctx)
 				return ctx.one .. #ctx.list .. ctx.list[2] .. ctx.object.a.b .. type(ctx.empty) .. type(ctx.fn)
-			end, gate = function() return pass == "pass", "mend me" end }),
+			end, gate = function() return flower.fs.exists("mended"), "mend me" end }),
 		}, { name = "restored" })`
 	h := &echo{}
 	if p := playIn(t, dir, h, source, nil); p.err != nil || p.ending.FailedAt != "two" {
 		t.Fatalf("%v %+v", p.err, p.ending)
 	}
-	p := playIn(t, dir, h, source, nil, "pass")
+	p := playIn(t, dir, h, source, &luabind.Options{Values: map[string]any{"pass": "pass"}})
 	if p.err != nil || !p.ending.OK {
 		t.Fatalf("%v %+v", p.err, p.ending)
 	}

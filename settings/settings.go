@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,11 @@ type Value struct {
 // Shown is the value as it may be printed: of secrets only that and how long they
 // are.
 func (v Value) Shown() string {
+	if v.Key == BaseURL {
+		if u, err := url.Parse(v.Text); err == nil {
+			return u.Redacted() // an address may hold a password
+		}
+	}
 	if v.Text == "" || v.Key != APIKey && v.Key != AuthToken {
 		return v.Text
 	}

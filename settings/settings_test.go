@@ -167,6 +167,9 @@ func TestShown_hides_secrets(t *testing.T) {
 			t.Errorf("%s is shown as %q", key, got)
 		}
 	}
+	if got := (settings.Value{Key: settings.BaseURL, Text: "https://user:test-password@host/x"}).Shown(); strings.Contains(got, "test-password") || !strings.Contains(got, "host/x") {
+		t.Errorf("the address is shown as %q", got)
+	}
 	if got := (settings.Value{Key: settings.Model, Text: "m"}).Shown(); got != "m" {
 		t.Errorf("model is shown as %q", got)
 	}

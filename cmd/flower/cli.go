@@ -95,6 +95,9 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return err
 	}
 	own, scriptArgs, err := split(words, takesValue(parser))
+	if err == nil {
+		err = refuseEmpty(own, takesValue(parser))
+	}
 	if err != nil {
 		return err
 	}
@@ -109,6 +112,9 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	parsed, err := parser.Parse(own)
 	if err != nil {
 		return wrongUse("%v (see flower --help)", err)
+	}
+	if c.Fresh && c.From != "" {
+		return wrongUse("--fresh and --from exclude each other: fresh runs every step, from begins at one")
 	}
 	switch command, rest, _ := strings.Cut(parsed.Command(), " "); command {
 	case "go":
@@ -152,6 +158,19 @@ func takesValue(parser *kong.Kong) func(flag string) (value, known bool) {
 		value, known := values[flag]
 		return value, known
 	}
+}
+
+// refuseEmpty reports a flag whose value is empty: mostly a variable of the shell
+// that is not set, which must not mean the default.
+func refuseEmpty(own []string, takesValue func(string) (value, known bool)) error {
+	for i, word := range own {
+		flag, text, joined := strings.Cut(word, "=")
+		value, _ := takesValue(flag)
+		if value && (joined && text == "" || !joined && i+1 < len(own) && own[i+1] == "") {
+			return wrongUse("%s is empty; leave it out, or give it a value", flag)
+		}
+	}
+	return nil
 }
 
 // split parts what is ours from what is the script's. The first word behind the

@@ -34,6 +34,7 @@ type source struct {
 	effort     string
 	endpoint   string
 	note       string // for the closing line
+	warning    string // said at the beginning; empty: nothing
 	close      func()
 }
 
@@ -69,12 +70,16 @@ func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error
 		Workspace: workspace, RunDir: runDir, Store: b.db, Harness: c.newHarness(b.src, runDir),
 		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.sinks, Lang: c.Lang,
 	}
+	if b.src.rehearsal != nil {
+		config.Realm = "rehearsal" // what was played must not pass for what was done
+	}
 	if adjust != nil {
 		adjust(b, &config)
 	}
 	if b.rt, err = engine.New(config); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
+	b.sinks.screen.say(b.src.warning)
 	a.talk(c, b)
 	return b, nil
 }
@@ -196,7 +201,13 @@ func (c *cli) source(workspace string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	warning := ""
+	if credential.Ignored != "" {
+		warning = fmt.Sprintf("! %s of %s is not used: the key comes from %s, and a key is only sent to an address from the same place",
+			settings.BaseURL, credential.Ignored, credential.Origin)
+	}
 	return &source{
+		warning:    warning,
 		model:      anthropic.New(&anthropic.Options{Key: credential.APIKey, Token: credential.AuthToken, BaseURL: credential.BaseURL}),
 		credential: credential,
 		name:       cmp.Or(c.Model, s.Get(settings.Model)),

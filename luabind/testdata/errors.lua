@@ -72,7 +72,7 @@ flower.fs.list("/etc") -- ### "flower.fs.list: /etc is outside the workspace"
 ---
 flower.fs.glob("*/../../*") -- ### "flower.fs.glob: \*/../../\* is outside the workspace"
 ---
-flower.shh("true") -- ### "attempt to call a non-function object"
+flower.shh("true") -- ### "flower has no \"shh\" .* did you mean \"sh\"\?"
 ---
 flower.sh = print -- ### "flower is read-only: flower.sh cannot be set"
 ---

@@ -105,8 +105,11 @@ func (s *state) fromLua(err error) error {
 	switch v := api.Object.(type) {
 	case *lua.LTable:
 		if u, ok := v.RawGetString("_cause").(*lua.LUserData); ok {
-			if list, ok := u.Value.(*Mistakes); ok {
-				return list
+			switch inner := u.Value.(type) {
+			case *Mistakes:
+				return inner
+			case *Error: // of a module
+				return inner
 			}
 			e.cause, _ = u.Value.(error)
 		}

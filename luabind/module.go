@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding"
 	"encoding/json"
@@ -138,6 +139,9 @@ func (s *state) output(v reflect.Value) (lua.LValue, error) {
 	case reflect.Float32, reflect.Float64:
 		return lua.LNumber(v.Float()), nil
 	}
+	if v.Kind() == reflect.Interface && v.IsNil() {
+		return lua.LNil, nil
+	}
 	return s.goValue(v.Interface())
 }
 
@@ -163,10 +167,7 @@ func (s *state) argument(v lua.LValue, t reflect.Type) (reflect.Value, error) {
 		}
 		return target.Elem(), nil
 	}
-	if m, ok := plain.(map[string]any); ok && len(m) == 0 && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
-		return target.Elem(), nil // {} is an empty list here
-	}
-	return target.Elem(), s.setTable(target, v, plain)
+	return target.Elem(), s.setTable(target, v, emptyLists(plain, t))
 }
 
 // setPlain sets what needs no table: a text keeps its bytes this way, a number
@@ -245,11 +246,57 @@ func (s *state) setTable(target reflect.Value, v lua.LValue, plain any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return fmt.Errorf("%s must be a %s, is a %s", wrong.Field, luaName(wrong.Type), wrong.Value)
+		return fmt.Errorf("%s must be a %s, is a %s", wrong.Field, luaName(wrong.Type), jsonKind(wrong.Value))
 	case errors.As(err, &wrong):
 		return fmt.Errorf("must be a %s, is a %s", luaName(target.Type().Elem()), s.describe(v))
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// jsonKind is a script's word for JSON's.
+func jsonKind(value string) string {
+	switch kind, _, _ := strings.Cut(value, " "); kind {
+	case "object", "array":
+		return "table"
+	case "bool":
+		return "boolean"
+	default:
+		return kind
+	}
+}
+
+// emptyLists makes lists of the {} that stand where a type wants a list.
+func emptyLists(plain any, t reflect.Type) any {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := plain.(type) {
+	case []any:
+		if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+			for i := range v {
+				v[i] = emptyLists(v[i], t.Elem())
+			}
+		}
+	case map[string]any:
+		switch t.Kind() {
+		case reflect.Slice, reflect.Array:
+			if len(v) == 0 {
+				return []any{}
+			}
+		case reflect.Map:
+			for name := range v {
+				v[name] = emptyLists(v[name], t.Elem())
+			}
+		case reflect.Struct:
+			for _, field := range reflect.VisibleFields(t) {
+				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+				if name = cmp.Or(name, field.Name); v[name] != nil {
+					v[name] = emptyLists(v[name], field.Type)
+				}
+			}
+		}
+	}
+	return plain
 }
 
 // luaName is what a script's author calls a Go type.

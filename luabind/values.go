@@ -70,8 +70,9 @@ func (s *state) viaJSON(v any) lua.LValue {
 
 // goValue is toLua for what a Go function returned.
 func (s *state) goValue(v any) (lua.LValue, error) {
-	if bytes, ok := v.([]byte); ok {
-		return lua.LString(bytes), nil
+	switch v.(type) {
+	case nil, string, bool, int, int64, float64, []byte, []string, []any, map[string]any, map[string]string:
+		return s.toLua(v), nil // texts keep their bytes
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -79,9 +79,6 @@ return flower.workflow{ steps = {
     gate = function() return false, "no" end,
     on_reject = function() end, -- ### "on_reject must return a string; it returned nil"
   },
-  step{ name = "reduce number", on_fail = "skip",
-    reduce = function(result) return #result.text end, -- ### "reduce must return a string; it returned number"
-  },
   step{ name = "on_reject raises", on_fail = "skip", retries = 1,
     gate = function() return false, "no" end,
     on_reject = function(_, _, reason)

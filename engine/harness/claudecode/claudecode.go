@@ -139,7 +139,10 @@ func New(c Config) *Harness {
 	return &Harness{config: c}
 }
 
-var _ harness.Harness = (*Harness)(nil)
+var (
+	_ harness.Harness  = (*Harness)(nil)
+	_ harness.Windower = (*Harness)(nil)
+)
 
 // Name is "claude".
 func (h *Harness) Name() string { return "claude" }
@@ -150,19 +153,16 @@ func (h *Harness) Prices(ctx context.Context, name string) bool {
 	return h.info(ctx, h.resolve(name)).Price != nil
 }
 
+// Window is the context of the named model in tokens; 0 where it is not known.
+func (h *Harness) Window(ctx context.Context, name string) int64 {
+	return h.info(ctx, h.resolve(name)).Window
+}
+
 // Run runs one turn in a process of its own; see harness.Harness.
 func (h *Harness) Run(ctx context.Context, t harness.Turn) (harness.Outcome, error) {
-	failed := harness.Outcome{Stop: harness.Failed}
-	if err := h.check(ctx, t); err != nil {
-		return failed, err
-	}
-	path, err := h.program(ctx)
+	r, err := h.order(ctx, t)
 	if err != nil {
-		return failed, err
-	}
-	r, err := h.newRun(ctx, t, path)
-	if err != nil {
-		return failed, err
+		return harness.Outcome{Stop: harness.Failed}, &harness.OrderError{Err: err}
 	}
 	if w := h.adopt(r); w != nil {
 		r = w
@@ -177,16 +177,9 @@ func (h *Harness) Run(ctx context.Context, t harness.Turn) (harness.Outcome, err
 func (h *Harness) Warm(ctx context.Context, t harness.Turn) error {
 	t.Session = harness.Session{}
 	t.Prompt = "-" // none is sent
-	if err := h.check(ctx, t); err != nil {
-		return err
-	}
-	path, err := h.program(ctx)
+	r, err := h.order(ctx, t)
 	if err != nil {
-		return err
-	}
-	r, err := h.newRun(ctx, t, path)
-	if err != nil {
-		return err
+		return &harness.OrderError{Err: err}
 	}
 	return h.keepWarm(ctx, r)
 }
@@ -205,6 +198,18 @@ func (h *Harness) Close() error {
 	return err
 }
 
+// order makes a run of a turn that can be carried out.
+func (h *Harness) order(ctx context.Context, t harness.Turn) (*run, error) {
+	if err := h.check(ctx, t); err != nil {
+		return nil, err
+	}
+	path, err := h.program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.newRun(ctx, t, path)
+}
+
 // check reports what makes a turn impossible before anything is read or spent.
 func (h *Harness) check(ctx context.Context, t harness.Turn) error {
 	switch {
@@ -214,6 +219,11 @@ func (h *Harness) check(ctx context.Context, t harness.Turn) error {
 		return fmt.Errorf("agent %s: the workspace is not set; it is an absolute path", t.Agent.Name)
 	case strings.TrimSpace(t.Prompt) == "":
 		return fmt.Errorf("agent %s: the prompt is empty", t.Agent.Name)
+	}
+	for name, server := range t.Agent.MCPServers {
+		if field, err := server.Check(name); err != nil {
+			return fmt.Errorf("agent %s: MCP server %s: %s: %w", t.Agent.Name, name, field, err)
+		}
 	}
 	if t.Limits.USD > 0 {
 		for _, name := range h.models(t.Agent) {

@@ -55,6 +55,9 @@ func (c *conversation) start(ctx context.Context) error {
 		return fmt.Errorf("agent %s: %w", c.turn.Agent.Name, err)
 	}
 	env, err := c.environment()
+	if err == nil {
+		err = c.writeServers()
+	}
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,8 @@ func (c *conversation) over(f frame) {
 
 // waits are what a conversation waits for, beside frames; nil for what has come.
 type waits struct {
-	ready   <-chan response
+	ready   <-chan response // to the greeting
+	servers <-chan struct{} // reached; then the prompt is sent
 	started <-chan struct{}
 	words   <-chan string
 	done    <-chan struct{}
@@ -158,11 +162,13 @@ func (c *conversation) next(ctx context.Context, w *waits) bool {
 		w.ready = nil
 		switch {
 		case ok && answer.Subtype == "success":
-			w.late = nil
-			c.send()
+			w.late, w.servers = nil, c.connected()
 		case ok:
 			c.fail(fmt.Errorf("claude code does not take the agent %s: %s", c.turn.Agent.Name, answer.Error))
 		}
+	case <-w.servers:
+		w.servers = nil
+		c.send()
 	case <-w.started:
 		w.started = nil
 		c.known()
@@ -195,7 +201,8 @@ func (c *conversation) stop(w *waits, why error) {
 	switch {
 	case why != nil && c.servers.asks():
 		w.late, w.hush = time.After(recordGrace), c.journal.hush
-	case w.ready != nil:
+	case w.ready != nil || w.servers != nil:
+		w.ready, w.servers = nil, nil
 		w.late = time.After(0) // it has not begun
 	default:
 		c.link.ask(map[string]any{"subtype": "interrupt"})

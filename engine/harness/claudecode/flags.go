@@ -1,7 +1,6 @@
 package claudecode
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -55,12 +54,8 @@ func (r *run) args() ([]string, error) {
 	for _, dir := range c.Plugins {
 		args = append(args, "--plugin-dir="+dir)
 	}
-	if servers := r.servers.config(); len(servers) > 0 {
-		raw, err := json.Marshal(map[string]any{"mcpServers": servers})
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--mcp-config="+string(raw))
+	if len(r.servers.offered)+len(r.external()) > 0 {
+		args = append(args, "--mcp-config="+r.serversFile())
 	}
 	return r.effort(args)
 }
@@ -177,6 +172,7 @@ func (r *run) environment() ([]string, error) {
 		"ANTHROPIC_BASE_URL": r.proxy.URL(), "ANTHROPIC_API_KEY": r.proxy.Token(),
 		"CLAUDE_CODE_ENTRYPOINT": "sdk-go", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1",
 		"DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1",
+		"ENABLE_TOOL_SEARCH":                      "false", // every tool is offered from the start
 		"CLAUDE_CODE_MAX_RETRIES":                 strconv.Itoa(max(r.h.config.Retries, 0)),
 		"CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
 		// Its folder would not outlive the turn, and its name would make every
@@ -216,13 +212,7 @@ var hidden = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_
 // shellFile writes what the program runs before each command: commands have the
 // home of their user, and no token.
 func (r *run) shellFile() (string, error) {
-	home := r.h.config.Home
-	if own, set := r.turn.Agent.Env["HOME"]; set {
-		home = own
-	}
-	if home == "" {
-		home = os.Getenv("HOME")
-	}
+	home := r.home()
 	text := "unset " + strings.Join(hidden, " ") + "\n"
 	if home != "" {
 		text += "export HOME='" + strings.ReplaceAll(home, "'", `'\''`) + "'\n"

@@ -204,6 +204,7 @@ func (r *run) after(ctx context.Context, in hookInput) any {
 	s := newShape(c.Tool, in.Output, r.persisted)
 	// What a call did stands even if the turn is stopped now, so the guards see it.
 	reply := r.turn.Guards.After(context.WithoutCancel(ctx), c, guard.Reply{Value: s.value})
+	reply.Value = r.page(c, reply.Value, s.line)
 	if reflect.DeepEqual(reply.Value, s.value) {
 		return map[string]any{}
 	}

@@ -30,6 +30,10 @@ func findProgram() string {
 
 // TestMain fails the run when a process that a test started outlives it.
 func TestMain(m *testing.M) {
+	if os.Getenv("FLOWER_TEST_SERVER") != "" {
+		serveWord()
+		return
+	}
 	code := m.Run()
 	if left := leftOver(5 * time.Second); len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "processes left behind by the tests: %v\n", left)

@@ -13,6 +13,7 @@ import (
 type shape struct {
 	output any // as decoded
 	value  any // what guards see
+	line   int // of a file: the number of the first one
 	put    func(text string) any
 }
 
@@ -61,7 +62,10 @@ func (s *shape) object(tool string, v map[string]any, whole func(path string) (s
 	case "Read":
 		file, _ := v["file"].(map[string]any)
 		if content, ok := file["content"].(string); ok && v["type"] == "text" {
-			s.value = content
+			s.value, s.line = content, 1
+			if start, ok := file["startLine"].(float64); ok {
+				s.line = int(start)
+			}
 			s.put = func(text string) any {
 				lines := float64(strings.Count(text, "\n") + 1)
 				return with(v, "file", with(file, "content", text, "numLines", lines))

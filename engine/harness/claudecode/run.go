@@ -71,6 +71,9 @@ func (h *Harness) newRun(ctx context.Context, t harness.Turn, path string) (*run
 		say:  &speaker{sink: t.Sink, run: t.Run, step: t.Step},
 		mark: fmt.Sprintf("cc%d-%d;", os.Getpid(), marks.Add(1))}
 	r.servers = newServers(r.names, r.offered)
+	if _, err := r.args(); err != nil {
+		return nil, fmt.Errorf("agent %s: %w", t.Agent.Name, err)
+	}
 	r.ledger = newLedger(t.Limits, func(name string) *model.Price { return h.info(ctx, name).Price })
 	r.ledger.toolless = len(r.offered) == 0
 	return r, nil
@@ -158,7 +161,10 @@ func (r *run) release() (err error) {
 	if r.upstream != nil {
 		err = errors.Join(err, r.upstream())
 	}
-	return errors.Join(err, os.RemoveAll(r.temp))
+	if gone := os.RemoveAll(r.temp); gone != nil {
+		r.say.emit(event.Event{Kind: event.Error, Text: "the folder of a turn is left behind: " + gone.Error()})
+	}
+	return err
 }
 
 // known tells the session's id to whoever wants to know.

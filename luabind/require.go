@@ -81,8 +81,8 @@ func (s *state) requireFile(L *lua.LState, name string) (lua.LValue, error) {
 // findModule reads a module's file. os.Root keeps links from leading out of the
 // script's folder.
 func (s *state) findModule(name string) (file, source string, err error) {
-	if own, ok := strings.CutPrefix(name, "flower."); ok {
-		raw, err := stdlib.Modules.ReadFile(own + ".lua")
+	if isOurs(name) {
+		raw, err := stdlib.Modules.ReadFile(strings.TrimPrefix(name, "flower.") + ".lua")
 		if err != nil {
 			return "", "", fmt.Errorf("flower has no module %q", name)
 		}
@@ -99,7 +99,7 @@ func (s *state) findModule(name string) (file, source string, err error) {
 	defer root.Close()
 	base := strings.ReplaceAll(name, ".", "/")
 	for _, rel := range []string{base + ".lua", base + "/init.lua"} {
-		f, err := root.Open(rel)
+		f, err := root.OpenFile(rel, os.O_RDONLY|openFlag, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -107,6 +107,9 @@ func (s *state) findModule(name string) (file, source string, err error) {
 			return "", "", fmt.Errorf("module %q: %s: %w", name, rel, cause(err))
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return "", "", fmt.Errorf("module %q: %s %w", name, rel, errNotRegular)
+		}
 		data, err := io.ReadAll(io.LimitReader(f, maxSource+1))
 		if err == nil && len(data) > maxSource {
 			err = tooLong("module "+name, int64(len(data)))

@@ -72,6 +72,7 @@ func TestRequire_names_the_module_whose_fault_it_is(t *testing.T) {
 		"itself":        {map[string]string{"main.lua": `require("a")`, "a.lua": `require("b")`, "b.lua": "\nrequire('a')"}, "b.lua", 2, `module "a" requires itself, by way of others`},
 		"missing":       {map[string]string{"main.lua": "\nrequire('a.b')"}, "main.lua", 2, "neither a/b.lua nor a/b/init.lua is beside the script"},
 		"too large":     {map[string]string{"main.lua": "require('a')", "a.lua": strings.Repeat("-", 300<<10)}, "main.lua", 1, "a script may have 262144"},
+		"a folder":      {map[string]string{"main.lua": "require('a')", "a.lua/x": ""}, "main.lua", 1, "a.lua is not a regular file"},
 		"a field of a module": {map[string]string{
 			"main.lua":  `return flower.workflow{ steps = require("steps") }`,
 			"steps.lua": "local a = flower.agent{ name = 'a' }\nreturn {\n  flower.step{\n    name = 's',\n    spec = a,\n    prompt = 'p',\n    retrys = 1,\n  },\n}",

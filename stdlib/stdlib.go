@@ -8,3 +8,11 @@ import "embed"
 //
 //go:embed *.lua
 var Modules embed.FS
+
+// Meta is the annotations of all that scripts have, for the Lua language server: a
+// folder meta, to be named as a library of its workspace. What is in it is never
+// executed. Its files are those by which require finds the modules: meta/flower.lua,
+// meta/flower/clarify.lua.
+//
+//go:embed meta
+var Meta embed.FS

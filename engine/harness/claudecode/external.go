@@ -105,22 +105,10 @@ func (c *conversation) connected() <-chan struct{} {
 	c.link.wait.Go(func() {
 		defer close(done)
 		for end := time.Now().Add(serverGrace); len(want) > 0; {
-			var missing []string
-			for _, s := range c.serverStatus() {
-				if _, ours := want[s.Name]; !ours || s.Status == "pending" && time.Now().Before(end) {
-					continue
-				}
-				delete(want, s.Name)
-				if s.Status != "connected" {
-					missing = append(missing, fmt.Sprintf("the MCP server %s is not there (%s %s)", s.Name, s.Status, s.Error))
-				}
-			}
-			for _, text := range missing {
-				c.say.emit(event.Event{Kind: event.Error, Text: text})
-			}
+			c.lookForServers(want)
 			if time.Now().After(end) {
 				for name := range want {
-					c.say.emit(event.Event{Kind: event.Error, Text: "claude code says nothing of the MCP server " + name})
+					c.say.emit(event.Event{Kind: event.Error, Text: fmt.Sprintf("the MCP server %s did not answer within %s", name, serverGrace)})
 				}
 				return
 			}
@@ -134,6 +122,19 @@ func (c *conversation) connected() <-chan struct{} {
 		}
 	})
 	return done
+}
+
+// lookForServers takes those out of want that are there or never will be.
+func (c *conversation) lookForServers(want map[string]harness.MCPServer) {
+	for _, s := range c.serverStatus() {
+		if _, ours := want[s.Name]; !ours || s.Status == "pending" {
+			continue
+		}
+		delete(want, s.Name)
+		if s.Status != "connected" {
+			c.say.emit(event.Event{Kind: event.Error, Text: fmt.Sprintf("the MCP server %s is not there (%s %s)", s.Name, s.Status, s.Error)})
+		}
+	}
 }
 
 // serverState is what the program says of a server.

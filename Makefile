@@ -28,6 +28,7 @@ race: ## Run all tests under the race detector
 .PHONY: test-all
 test-all: ## Run the long versions of the tests too
 	FLOWER_TEST_LONG=1 $(GO) test -shuffle=on -timeout 60m $(PACKAGES)
+	$(GO) test ./store -count=1 -timeout 60m -run 'Random' -steps 100000 -v
 
 .PHONY: lint
 lint: ## Check format, module files, vet and staticcheck
@@ -52,6 +53,10 @@ crash: ## Kill processes that use a store KILLS times (500), damage DAMAGES stor
 .PHONY: bench
 bench: ## Measure, each figure beside its anchor
 	cd bench && $(GO) run .
+
+.PHONY: bench-long
+bench-long: ## A long run with a crash in its middle, and a thousand agents, as tables
+	$(GO) test ./engine/harness/native -run '^$$' -bench '^Benchmark(Long|Agents)$$' -benchtime 1x
 
 .PHONY: cover
 cover: ## Measure what the tests cover

@@ -32,7 +32,7 @@ func (a *app) check(ctx context.Context, c *cli) (err error) {
 			return err
 		}
 	}
-	rt, done, err := idleRuntime(workspace, c.Lang)
+	rt, done, err := idleRuntime(engine.Config{Workspace: workspace, Lang: c.Lang, Harness: idle{}})
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func counted(n int, noun string) string {
 
 // idleRuntime makes a Runtime whose accounts are thrown away, so that looking at a
 // script leaves nothing in the workspace.
-func idleRuntime(workspace, lang string) (rt *engine.Runtime, done func() error, err error) {
-	dir, err := os.MkdirTemp("", "flower-check-")
+func idleRuntime(config engine.Config) (rt *engine.Runtime, done func() error, err error) {
+	dir, err := os.MkdirTemp("", "flower-idle-")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,8 +82,8 @@ func idleRuntime(workspace, lang string) (rt *engine.Runtime, done func() error,
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	rt, err = engine.New(engine.Config{Workspace: workspace, RunDir: dir, Store: db, Harness: idle{}, Lang: lang})
-	if err != nil {
+	config.RunDir, config.Store, config.NoRetry = dir, db, true
+	if rt, err = engine.New(config); err != nil {
 		return nil, nil, errors.Join(err, db.Close(), os.RemoveAll(dir))
 	}
 	return rt, func() error {

@@ -40,6 +40,7 @@ type cli struct {
 	Sessions sessionsCommand `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
 	Runs     runsCommand     `cmd:"" help:"Show the accounts, or where the context went."`
 	Check    checkCommand    `cmd:"" help:"Say what cannot work in scripts, without running them."`
+	Replay   replayCommand   `cmd:"" help:"Evaluate a script's gates on recorded results, without a model."`
 	Doctor   doctorCommand   `cmd:"" help:"Show settings with their origins, and what is off."`
 	Version  versionCommand  `cmd:"" help:"Show the version."`
 }
@@ -67,7 +68,7 @@ A first script:
 Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
 
 // subcommands are the words that are not scripts.
-var subcommands = []string{"run", "go", "once", "sessions", "runs", "check", "doctor", "version"}
+var subcommands = []string{"run", "go", "once", "sessions", "runs", "check", "replay", "doctor", "version"}
 
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
@@ -128,6 +129,8 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return a.runs(ctx, c)
 	case "check":
 		return a.check(ctx, c)
+	case "replay":
+		return a.replay(ctx, c)
 	case "doctor":
 		return a.doctor(ctx, c)
 	case "version":

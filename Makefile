@@ -53,6 +53,7 @@ crash: ## Kill processes that use a store KILLS times (500), damage DAMAGES stor
 .PHONY: bench
 bench: ## Measure, each figure beside its anchor
 	cd bench && $(GO) run .
+	$(GO) test ./engine/harness/harnesstest -run '^$$' -bench Start -benchtime 3x
 
 .PHONY: bench-long
 bench-long: ## A long run with a crash in its middle, and a thousand agents, as tables

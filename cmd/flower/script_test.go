@@ -27,6 +27,9 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("EXAMPLES", examples)
+			if cli, err := filepath.Abs("../../engine/harness/claudecode/testdata/cli/node_modules/.bin"); err == nil {
+				env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+cli)
+			}
 			env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
 			if cache, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" {
 				env.Setenv("GOCACHE", filepath.Join(cache, "go-build"))

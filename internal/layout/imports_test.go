@@ -51,14 +51,15 @@ var allowed = map[string][]string{
 	"internal/tree":        {},
 	"internal/proxy":       {},
 	"scripts":              {},
-	"engine/harness/claudecode": {"engine/harness", "engine/model", "engine/tool", "engine/guard", "engine/transcript", "engine/failure", "engine/event",
-		"internal/proxy", "internal/messagesapi", "internal/spell", "internal/atomicfile", "github.com/google/uuid", "golang.org/x/sys"},
-	"engine/harness/harnesstest": {everything},
-	"internal/layout":            {},
-	"internal/crash":             {"engine/transcript", "store", "store/storetest"},
-	"cmd/flower":                 {everything},
-	"examples":                   {everything},
-	"examples/embed":             {everything},
+	"engine/harness/claudecode": {"engine/harness", "engine/model", "engine/tool", "engine/guard", "engine/transcript", "engine/event",
+		"internal/proxy", "internal/messagesapi", "github.com/google/uuid"},
+	"engine/harness/harnesstest": {"engine/harness", "engine/model", "engine/tool", "engine/guard", "engine/transcript", "engine/event",
+		"engine/failure", "internal/messagesapi"},
+	"internal/layout": {},
+	"internal/crash":  {"engine/transcript", "store", "store/storetest"},
+	"cmd/flower":      {everything},
+	"examples":        {everything},
+	"examples/embed":  {everything},
 }
 
 // goPackage is what go list tells of a package.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/engine/workbench"
 )
 
@@ -171,6 +173,25 @@ func (a *activeRun) attempt(ctx context.Context) (done bool) {
 	}
 }
 
+// viewOf is the view of a session, with the denials that a harness without marks
+// in its transcripts kept beside it.
+func (rt *Runtime) viewOf(s harness.Session) transcript.Policy {
+	view := rt.view
+	if s.Resume == "" {
+		return view
+	}
+	raw, _, err := rt.config.Store.Get(context.Background(), "denials/"+rt.project+"/"+s.Resume)
+	var ids []string
+	if err != nil || json.Unmarshal(raw, &ids) != nil {
+		return view // none were kept
+	}
+	view.Denied = map[string]bool{}
+	for _, id := range ids {
+		view.Denied[id] = true
+	}
+	return view
+}
+
 // canHandOver: handoff is on, and there is a session to take over from.
 func (a *activeRun) canHandOver() bool { return a.line.on && a.result.SessionID != "" }
 
@@ -186,7 +207,7 @@ func (a *activeRun) turn() harness.Turn {
 		Session: a.next,
 		Store:   rt.config.Store,
 		Project: rt.project,
-		View:    rt.view,
+		View:    rt.viewOf(a.next),
 		Guards: guard.Chain{Guards: a.guards(), OnError: func(name string, c guard.Call, err error) {
 			a.emit(event.Event{Kind: event.Error, Tool: c.Tool, Subagent: c.Agent, Text: fmt.Sprintf("guard %s: %v", name, err)})
 		}},

@@ -344,3 +344,21 @@ func TestManifest_many_runs_at_once_keep_every_row(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 }
+
+func TestRun_denials_kept_beside_a_session_are_in_its_view(t *testing.T) {
+	p := newBench(t).start(answer{}, answer{do: func(_ context.Context, turn harness.Turn) {
+		if !turn.View.Denied["toolu_1"] || len(turn.View.Denied) != 1 {
+			t.Errorf("denied %v", turn.View.Denied)
+		}
+	}})
+	r, err := p.Run(context.Background(), engine.Spec{Name: "x"}, "go", engine.RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Store().Put(context.Background(), "denials/"+p.Project()+"/"+r.SessionID, []byte(`["toolu_1"]`), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), engine.Spec{Name: "x"}, "go", engine.RunOptions{Resume: r.SessionID}); err != nil {
+		t.Fatal(err)
+	}
+}

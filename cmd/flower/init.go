@@ -1,0 +1,129 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/flowerlua/flower/stdlib"
+)
+
+// initCommand makes what a first workflow needs.
+type initCommand struct {
+	Dir string `arg:"" optional:"" placeholder:"DIR" help:"The folder; made if it is not there (the workspace)."`
+}
+
+//go:embed template
+var template embed.FS
+
+// metaDir is where the editor finds the annotations of flower.*, as luarc.json says.
+const metaDir = ".flower/meta"
+
+// initFile is a file to make, by its path below the folder.
+type initFile struct {
+	path    string
+	content []byte
+}
+
+// makeFirst makes the files that are not there, leaves those that are, and prints the
+// command to type next.
+func (a *app) makeFirst(c *cli) error {
+	dir := c.Init.Dir
+	if dir == "" {
+		dir = c.Workspace
+	}
+	files, err := initFiles()
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return wrongUse("%s is not a folder", dir)
+	}
+	notes := 0
+	for _, f := range files {
+		made, err := makeFile(filepath.Join(dir, filepath.FromSlash(f.path)), f.content)
+		if err != nil {
+			return err
+		}
+		switch inMeta := strings.HasPrefix(f.path, metaDir+"/"); {
+		case inMeta:
+			notes++
+		case made:
+			fmt.Fprintf(a.out, "made  %s\n", clean(filepath.Join(dir, f.path)))
+		default:
+			fmt.Fprintf(a.out, "kept  %s (it is there)\n", clean(filepath.Join(dir, f.path)))
+		}
+	}
+	if notes > 0 {
+		fmt.Fprintf(a.out, "      %s: what flower has, for the editor's Lua language server\n", clean(filepath.Join(dir, metaDir)))
+	}
+	fmt.Fprintf(a.out, "\nNext, without a key:\n\n  %s\n", nextCommand(dir))
+	return nil
+}
+
+func nextCommand(dir string) string {
+	command := "flower --rehearse workflow.rehearsal.lua workflow.lua"
+	if filepath.Clean(dir) != "." {
+		command = "cd " + shellWord(dir) + " && " + command
+	}
+	return command
+}
+
+// shellWord is a text as one word of a shell.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@", r)
+	}
+	if text != "" && text[0] != '-' && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	if strings.HasPrefix(text, "-") {
+		text = "./" + text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// initFiles are those of the template and the annotations.
+func initFiles() ([]initFile, error) {
+	var files []initFile
+	for _, name := range []string{"workflow.lua", "workflow.rehearsal.lua", ".luarc.json"} {
+		content, err := template.ReadFile("template/" + strings.TrimPrefix(name, "."))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, initFile{name, content})
+	}
+	err := fs.WalkDir(stdlib.Meta, "meta", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := stdlib.Meta.ReadFile(p)
+		files = append(files, initFile{path.Join(metaDir, strings.TrimPrefix(p, "meta/")), content})
+		return err
+	})
+	return files, err
+}
+
+// makeFile makes a file unless there is one, whatever it is.
+func makeFile(path string, content []byte) (made bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return false, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return false, errors.Join(err, os.Remove(path))
+	}
+	return true, nil
+}

@@ -3,6 +3,7 @@ package native_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/harness/native"
@@ -186,7 +189,7 @@ func BenchmarkLong(b *testing.B) {
 	for b.Loop() {
 		dir := b.TempDir()
 		for i := range longFiles {
-			content := strings.Repeat(fmt.Sprintf("line of file %d, which says something\n", i), 33)
+			content := strings.Repeat(fmt.Sprintf("line of file %d, which says something\n", i), 23)
 			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.txt", i)), []byte(content), 0o644); err != nil {
 				b.Fatal(err)
 			}
@@ -198,15 +201,45 @@ func BenchmarkLong(b *testing.B) {
 			Prompt: "Do it all.", Project: project,
 		}
 		cpu, begin := cpuTime(), time.Now()
-		outs := longRun(b, m, turn)
-		report(b, m, outs, cpuTime()-cpu, time.Since(begin))
+		outs, chars := longRun(b, m, turn)
+		report(b, m, outs, chars, cpuTime()-cpu, time.Since(begin))
 	}
 }
 
-// longRun makes the run in two parts, the first of which breaks off.
-func longRun(b *testing.B, m model.Model, turn harness.Turn) []harness.Outcome {
+// characters are those of what was said in the transcripts of a project.
+type characters struct{ main, sub int }
+
+func countCharacters(b *testing.B, s transcript.Store) (n characters) {
 	b.Helper()
-	var outs []harness.Outcome
+	for info, err := range s.List(b.Context(), transcript.Key{Project: project}) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		for e, err := range s.Load(b.Context(), info.Key, 0) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			var line struct {
+				Message struct {
+					Content json.RawMessage `json:"content"`
+				} `json:"message"`
+			}
+			if err := json.Unmarshal(e.Raw, &line); err != nil {
+				b.Fatal(err)
+			}
+			if info.Key.Sub == "" {
+				n.main += utf8.RuneCount(line.Message.Content)
+			} else {
+				n.sub += utf8.RuneCount(line.Message.Content)
+			}
+		}
+	}
+	return n
+}
+
+// longRun makes the run in two parts, the first of which breaks off.
+func longRun(b *testing.B, m model.Model, turn harness.Turn) (outs []harness.Outcome, chars characters) {
+	b.Helper()
 	path := filepath.Join(b.TempDir(), "sessions")
 	for _, left := range []int64{longCutOff, 1 << 40} {
 		db, err := store.Open(path, nil)
@@ -220,13 +253,18 @@ func longRun(b *testing.B, m model.Model, turn harness.Turn) []harness.Outcome {
 		if crashed := left == longCutOff; crashed != (err != nil) {
 			b.Fatalf("%+v, %v", out, err)
 		}
+		if len(outs) == 1 {
+			b.StopTimer()
+			chars = countCharacters(b, db)
+			b.StartTimer()
+		}
 		if err := db.Close(); err != nil {
 			b.Fatal(err)
 		}
 		outs = append(outs, out)
 		turn.Session.Resume, turn.Prompt = out.SessionID, "Go on."
 	}
-	return outs
+	return outs, chars
 }
 
 // arrivals counts the requests on their way.
@@ -277,32 +315,74 @@ func BenchmarkAgents(b *testing.B) {
 		for m.count.Load() < n && time.Since(begin) < longAnswer {
 			time.Sleep(10 * time.Millisecond)
 		}
-		b.ReportMetric(time.Since(begin).Seconds(), "s-until-all-asked")
+		asked := time.Since(begin)
 		time.Sleep(200 * time.Millisecond)
-		b.ReportMetric((memoryNow()-before)/n/(1<<10), "KiB/agent")
+		each := (memoryNow() - before) / n / (1 << 10)
+		goroutines := runtime.NumGoroutine()
 		wait.Wait()
-		b.ReportMetric(float64(failed.Load()), "failed")
+		whole := time.Since(begin)
+		fmt.Printf("\nagents at a time             %d\nuntil all had asked          %.2f s\nthe model's answer takes     %.0f s\nuntil all were done          %.2f s\nmemory of one, waiting       %.0f KiB\ngoroutines while they wait   %d\nfailed                       %d\n",
+			n, asked.Seconds(), longAnswer.Seconds(), whole.Seconds(), each, goroutines, failed.Load())
+		b.ReportMetric(each, "KiB/agent")
 		if err := db.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-func report(b *testing.B, m *meter, outs []harness.Outcome, cpu, wall time.Duration) {
+// report prints the long run beside the one that it is shaped like.
+func report(b *testing.B, m *meter, outs []harness.Outcome, chars characters, cpu, wall time.Duration) {
 	var u harness.Usage
 	for _, o := range outs {
 		u = u.Add(o.Usage)
 	}
 	read, reachable := m.shares()
 	all := u.Main.Turns + u.Sub.Turns
+	var t strings.Builder
+	w := tabwriter.NewWriter(&t, 0, 0, 2, ' ', 0)
+	row := func(what, anchor, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", what, anchor, fmt.Sprintf(format, args...))
+	}
+	row("", "the run that was made", "here")
+	row("turns of the main thread", "70", "%d", u.Main.Turns)
+	row("subagents", "23", "%d", len(m.threads)-1)
+	row("turns of subagents", "3000", "%d", u.Sub.Turns)
+	row("tool calls", "1893", "%d", u.Main.ToolCalls+u.Sub.ToolCalls)
+	row("characters of all transcripts", "3.8 M", "%.1f M", float64(chars.main+chars.sub)/1e6)
+	row("crashes in the middle", "", "%d", len(outs)-1)
+	row("turns outside the main thread", "", "%.1f %%", 100*float64(u.Sub.Turns)/float64(all))
+	row("characters outside the main thread", "", "%.1f %%", 100*float64(chars.sub)/float64(chars.main+chars.sub))
+	row("input read from the cache", "", "%.2f %%", 100*read)
+	row("the most that can be", "", "%.2f %%", 100*reachable)
+	row("context of the main thread, at its tenths", "", "%s", curve(m.threads[""]))
+	row("context of a subagent, at its tenths", "", "%s", curve(m.longest()))
+	row("CPU of the engine", "", "%.1f s", cpu.Seconds())
+	row("time", "", "%.1f s", wall.Seconds())
+	row("peak memory", "", "%d MB", peakMemory()>>20)
+	_ = w.Flush()                // into memory
+	fmt.Print("\n" + t.String()) // b.Log cuts after a few lines
 	b.ReportMetric(cpu.Seconds(), "cpu-s")
-	b.ReportMetric(wall.Seconds(), "wall-s")
-	b.ReportMetric(float64(peakMemory())/(1<<20), "peak-MB")
-	b.ReportMetric(float64(all), "turns")
-	b.ReportMetric(100*float64(u.Sub.Turns)/float64(all), "%turns-outside-main")
 	b.ReportMetric(100*read, "%cache-read")
-	b.ReportMetric(100*reachable, "%cache-reachable")
-	b.ReportMetric(float64(outs[len(outs)-1].Context), "main-context")
+}
+
+// longest are the requests of the subagent that made most.
+func (m *meter) longest() (list []model.Usage) {
+	for agent, l := range m.threads {
+		if agent != "" && len(l) > len(list) {
+			list = l
+		}
+	}
+	return list
+}
+
+// curve is the context of a thread's requests, in thousands of tokens, at every
+// tenth of its way.
+func curve(list []model.Usage) string {
+	var points []string
+	for i := 0; i <= 10 && len(list) > 0; i++ {
+		points = append(points, fmt.Sprintf("%.1f", float64(list[i*(len(list)-1)/10].Context())/1000))
+	}
+	return strings.Join(points, " ") + " k"
 }
 
 func cpuTime() time.Duration {

@@ -275,7 +275,7 @@ function flower.run(workflow) end
 --- error.
 ---
 --- ```lua
---- local tests = flower.sh("go test ./...", { dir = "calc", timeout = 300 })
+--- local tests = flower.sh("make test", { timeout = 300 })
 --- if tests.code ~= 0 then print(tests.output) end
 --- ```
 ---@param command string

@@ -1,0 +1,119 @@
+package luabind_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/flowerlua/flower/luabind"
+	"github.com/flowerlua/flower/stdlib"
+)
+
+// sample is a piece of Lua in a text for people.
+type sample struct{ name, source string }
+
+// samples are the blocks of a text that are fenced as Lua; every line may have a
+// prefix, that of a comment.
+func samples(file, text, prefix string) (found []sample) {
+	var block []string
+	begin := 0
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimPrefix(line, prefix)
+		switch {
+		case begin == 0 && line == "```lua":
+			begin, block = i+2, nil
+		case begin > 0 && line == "```":
+			found = append(found, sample{fmt.Sprintf("%s:%d", filepath.Base(file), begin), strings.Join(block, "\n")})
+			begin = 0
+		case begin > 0:
+			block = append(block, line)
+		}
+	}
+	return found
+}
+
+// documented are all blocks of Lua in the texts for people, by file.
+func documented(t *testing.T) map[string][]sample {
+	t.Helper()
+	files, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	all := map[string][]sample{}
+	for _, file := range append(files, "../README.md") {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(file)] = samples(file, string(raw), "")
+	}
+	return all
+}
+
+func TestDocs_every_block_of_Lua_compiles(t *testing.T) {
+	all := documented(t)
+	for file, least := range map[string]int{"README.md": 1, "guide.md": 2, "lua.md": 20} {
+		if len(all[file]) < least {
+			t.Errorf("%s has %d blocks of Lua; are they found?", file, len(all[file]))
+		}
+	}
+	for _, blocks := range all {
+		for _, b := range blocks {
+			if _, err := luabind.Load(b.name, b.source, nil); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestDocs_the_reference_runs: every block of the reference is a script that runs
+// to its end, or a rehearsal; its asserts hold.
+func TestDocs_the_reference_runs(t *testing.T) {
+	for _, b := range documented(t)["lua.md"] {
+		t.Run(b.name, func(t *testing.T) {
+			if strings.HasPrefix(b.source, "return function") {
+				if _, _, err := reply(t, rehearse(t, b.source), ask("go on")); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			p := play(t, &echo{}, b.source, nil)
+			if p.err != nil || len(p.errors) > 0 {
+				t.Errorf("%v %q", p.err, p.errors)
+			}
+		})
+	}
+}
+
+// TestMeta_examples_run: so does every example in the annotations.
+func TestMeta_examples_run(t *testing.T) {
+	count := 0
+	err := fs.WalkDir(stdlib.Meta, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := stdlib.Meta.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, b := range samples(path, string(raw), "--- ") {
+			count++
+			t.Run(b.name, func(t *testing.T) {
+				dir := t.TempDir()
+				if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil { // one example aborts without
+					t.Fatal(err)
+				}
+				if p := playIn(t, dir, &echo{}, b.source, nil); p.err != nil || len(p.errors) > 0 {
+					t.Errorf("%v %q", p.err, p.errors)
+				}
+			})
+		}
+		return nil
+	})
+	if err != nil || count < 50 {
+		t.Errorf("%d examples, %v", count, err)
+	}
+}

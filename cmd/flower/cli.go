@@ -39,6 +39,7 @@ type cli struct {
 	Once     onceCommand     `cmd:"" help:"Run one agent on one prompt."`
 	Sessions sessionsCommand `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
 	Runs     runsCommand     `cmd:"" help:"Show the accounts, or where the context went."`
+	Setup    setupCommand    `cmd:"" help:"Ask for key, gateway and model, try them, and write them down."`
 	Init     initCommand     `cmd:"" help:"Make a first script with its rehearsal and what an editor wants."`
 	Check    checkCommand    `cmd:"" help:"Say what cannot work in scripts, without running them."`
 	Replay   replayCommand   `cmd:"" help:"Evaluate a script's gates on recorded results, without a model."`
@@ -69,7 +70,7 @@ A first script:
 Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
 
 // subcommands are the words that are not scripts.
-var subcommands = []string{"run", "go", "once", "sessions", "runs", "init", "check", "replay", "doctor", "version"}
+var subcommands = []string{"run", "go", "once", "sessions", "runs", "setup", "init", "check", "replay", "doctor", "version"}
 
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
@@ -128,6 +129,8 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return a.sessions(ctx, c, sub)
 	case "runs":
 		return a.runs(ctx, c)
+	case "setup":
+		return a.setup(ctx, c)
 	case "init":
 		return a.makeFirst(c)
 	case "check":

@@ -67,6 +67,12 @@ var models = map[string]func(messagesapi.Request) messagesapi.Turn{
 	"unavailable": func(messagesapi.Request) messagesapi.Turn {
 		return messagesapi.Turn{Error: &messagesapi.Error{Status: 401}}
 	},
+	"no_model": func(messagesapi.Request) messagesapi.Turn {
+		return messagesapi.Turn{Error: &messagesapi.Error{Status: 404}}
+	},
+	"overloaded": func(messagesapi.Request) messagesapi.Turn {
+		return messagesapi.Turn{Error: &messagesapi.Error{Status: 529}}
+	},
 }
 
 func say(text string) messagesapi.Turn {

@@ -50,7 +50,7 @@ func leftovers() (left string) {
 		buf := make([]byte, 1<<20)
 		left = ""
 		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(g, "flower/luabind.") && !strings.Contains(g, "leftovers") {
+			if strings.Contains(g, "flower/luabind.") && !strings.Contains(g, "leftovers(") {
 				left += g + "\n\n"
 			}
 		}

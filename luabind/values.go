@@ -160,6 +160,8 @@ func (s *state) accountTable(a harness.Account) *lua.LTable {
 // with other keys than 1…n or texts.
 var errNotData = errors.New("not plain data")
 
+var errHoles = fmt.Errorf("%w: a table that is both a list and has named fields, or a list with holes", errNotData)
+
 // budget bounds what becomes Go data: tables may share parts, so that a small
 // one has a huge tree, and may contain themselves.
 type budget struct{ nodes, bytes int }
@@ -221,11 +223,15 @@ func (s *state) fromList(t *lua.LTable, n, depth int, left *budget) (any, error)
 	count := 0
 	t.ForEach(func(_, _ lua.LValue) { count++ })
 	if count != n {
-		return nil, fmt.Errorf("%w: a table that is both a list and has named fields, or a list with holes", errNotData)
+		return nil, errHoles
 	}
 	out := make([]any, n)
 	for i := range out {
-		v, err := s.fromDepth(t.RawGetInt(i+1), depth+1, left)
+		item := t.RawGetInt(i + 1)
+		if item == lua.LNil {
+			return nil, errHoles
+		}
+		v, err := s.fromDepth(item, depth+1, left)
 		if err != nil {
 			return nil, within(fmt.Sprintf("[%d]", i+1), err)
 		}

@@ -442,3 +442,18 @@ func TestMistakes_are_not_without_end(t *testing.T) {
 		t.Errorf("%v", p.err)
 	}
 }
+
+func TestRun_leaves_no_goroutine(t *testing.T) {
+	for _, source := range []string{
+		`return flow{ step("one", { gate = function(_, ctx) flower.sh("true") return ctx._runtime:run(a, "judge").ok end }) }`,
+		`local co = coroutine.create(function() flower.sh("true") coroutine.yield() end) coroutine.resume(co)`,
+		`while true do end`,
+		`local function f() return 1 + f() end f()`,
+		`flower.fs.write("x", "y") flower.fs.read("x") flower.fs.glob("**") error("stop")`,
+	} {
+		play(t, &echo{}, helper+source, &luabind.Options{ComputeLimit: 50 * time.Millisecond})
+	}
+	if left := leftovers(); left != "" {
+		t.Error(left)
+	}
+}

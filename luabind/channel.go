@@ -156,7 +156,11 @@ func (s *state) channelDecline(L *lua.LState) int {
 }
 
 func (s *state) channelPending(L *lua.LState) int {
-	L.Push(s.viaJSON(s.checkChannel(L).Pending()))
+	open := s.checkChannel(L).Pending()
+	if open == nil {
+		open = []human.Question{} // a list also when nothing is open
+	}
+	L.Push(s.viaJSON(open))
 	return 1
 }
 

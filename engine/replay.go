@@ -54,11 +54,12 @@ type Replayed struct {
 }
 
 // Replay evaluates when, gate, on_reject and reduce of every step on the results
-// that were recorded, in order, attempt by attempt, and runs no agent of a step. A
-// Runs that a gate makes goes to rt's harness: see Recorded. Steps that do not pass now count
-// as they did when they were recorded, so that those behind them find a context.
+// that were recorded, in order, attempt by attempt, and runs no agent of a step.
+// What a gate runs goes to rt's harness: see Recorded. A step that does not pass now
+// leaves its recorded text in the context, so that those behind it find something.
 // Callbacks are real: what they write and run is written and run, and they see the
-// workspace as it is now.
+// workspace as it is now. rt books what gates run, so its run directory should be
+// a temporary one.
 func (rt *Runtime) Replay(ctx context.Context, w *Workflow, o ReplayOptions) ([]Replayed, error) {
 	if err := w.Check(); err != nil {
 		return nil, err
@@ -201,10 +202,10 @@ func (r *runner) recall(s *stepRun, row Result, last Replayed) {
 	r.ctx.Set(s.Name, value)
 }
 
-// Recorded is a harness that answers by what was recorded under the same label:
-// the first time with the first result of a label, and so on, again and again. What a gate asks a judge is
-// so answered without a model. A label of which nothing is recorded is an error.
-// Use it with Config.NoRetry.
+// Recorded is a harness that answers by what was recorded under the same label: the
+// first time with the first result, and behind the last from the first again. So
+// what a gate asks a judge is answered without a model. A label of which nothing is
+// recorded is an error. Use it with Config.NoRetry.
 func Recorded(rows []Result) harness.Harness {
 	h := &recorded{rows: map[string][]Result{}, next: map[string]int{}}
 	for _, row := range rows {

@@ -24,10 +24,11 @@ type Report struct {
 
 // CheckFile reads the script at path and looks for everything in it that cannot
 // work: syntax, names that neither the script nor the sandbox has, wrong fields of
-// constructors, also in callbacks and in modules beside the script. Then it executes the
-// script up to the workflow it returns, with nothing behind it: files and
-// folders are read, but nothing is written, no command and no agent is run, and
-// the script is told that it went well.
+// constructors, also in callbacks and in modules beside the script. Then it
+// executes the script up to the workflow it returns, with nothing behind it: files
+// and folders are read, but nothing is written, no command and no agent is run, and
+// the script is told that it went well. It may compute for ten seconds, or for
+// Options.ComputeLimit where that is less.
 //
 // rt says where the workspace is; nothing is run on it, so its run directory may be a
 // temporary one. Mistakes are in the Report; an error means that the script could

@@ -11,8 +11,8 @@ import (
 	"github.com/flowerlua/flower/luabind"
 )
 
-// checked is what CheckFile finds in a source, a line for each mistake, and behind it
-// what was not checked.
+// checked is what CheckFile finds in a source, a line for each mistake, and behind
+// them what was not checked.
 func checked(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()

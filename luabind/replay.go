@@ -44,8 +44,8 @@ func (p *Program) Replay(ctx context.Context, rt *engine.Runtime, args []string,
 	return all, err
 }
 
-// replayRun is flower.run of a workflow that is replayed and then counts as having reached
-// its end.
+// replayRun is flower.run of a workflow that is replayed, and then counts as one
+// that reached its end.
 func (s *state) replayRun(replay func(context.Context, *engine.Workflow) error) lua.LGFunction {
 	return func(L *lua.LState) int {
 		t, ok := L.Get(1).(*lua.LTable)

@@ -34,17 +34,18 @@ type globals struct {
 type cli struct {
 	globals
 
-	Run      runCommand      `cmd:"" help:"Run a script (the word run can be left out)."`
-	Go       goCommand       `cmd:"" help:"Clarify, set a goal and work under a judge (the word go can be left out)."`
-	Once     onceCommand     `cmd:"" help:"Run one agent on one prompt."`
-	Sessions sessionsCommand `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
-	Runs     runsCommand     `cmd:"" help:"Show the accounts, or where the context went."`
-	Setup    setupCommand    `cmd:"" help:"Ask for key, gateway and model, try them, and write them down."`
-	Init     initCommand     `cmd:"" help:"Make a first script with its rehearsal and what an editor wants."`
-	Check    checkCommand    `cmd:"" help:"Say what cannot work in scripts, without running them."`
-	Replay   replayCommand   `cmd:"" help:"Evaluate a script's gates on recorded results, without a model."`
-	Doctor   doctorCommand   `cmd:"" help:"Show settings with their origins, and what is off."`
-	Version  versionCommand  `cmd:"" help:"Show the version."`
+	Run        runCommand        `cmd:"" help:"Run a script (the word run can be left out)."`
+	Go         goCommand         `cmd:"" help:"Clarify, set a goal and work under a judge (the word go can be left out)."`
+	Once       onceCommand       `cmd:"" help:"Run one agent on one prompt."`
+	Sessions   sessionsCommand   `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
+	Runs       runsCommand       `cmd:"" help:"Show the accounts, or where the context went."`
+	Setup      setupCommand      `cmd:"" help:"Ask for key, gateway and model, try them, and write them down."`
+	Init       initCommand       `cmd:"" help:"Make a first script with its rehearsal and what an editor wants."`
+	Check      checkCommand      `cmd:"" help:"Say what cannot work in scripts, without running them."`
+	Replay     replayCommand     `cmd:"" help:"Evaluate a script's gates on recorded results, without a model."`
+	Doctor     doctorCommand     `cmd:"" help:"Show settings with their origins, and what is off."`
+	Completion completionCommand `cmd:"" help:"Print what makes a shell complete the words of flower."`
+	Version    versionCommand    `cmd:"" help:"Show the version."`
 }
 
 type runCommand struct {
@@ -70,7 +71,7 @@ A first script:
 Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
 
 // subcommands are the words that are not scripts.
-var subcommands = []string{"run", "go", "once", "sessions", "runs", "setup", "init", "check", "replay", "doctor", "version"}
+var subcommands = []string{"run", "go", "once", "sessions", "runs", "setup", "init", "check", "replay", "doctor", "completion", "version"}
 
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
@@ -139,6 +140,8 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return a.replay(ctx, c)
 	case "doctor":
 		return a.doctor(ctx, c)
+	case "completion":
+		return a.completion(c)
 	case "version":
 		fmt.Fprintln(a.out, versionText())
 		return nil

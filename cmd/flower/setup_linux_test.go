@@ -52,7 +52,8 @@ func TestSetup_ctrl_c_while_a_secret_is_typed_gives_the_terminal_back(t *testing
 	}
 }
 
-// untilHidden waits until the terminal does not echo: the question is printed just before.
+// untilHidden waits until the terminal does not echo: the question is printed just
+// before.
 func untilHidden(t *testing.T, x *terminal) {
 	t.Helper()
 	for range 2000 {

@@ -205,7 +205,7 @@ function Channel:send(text) end
 ---
 --- ```lua
 --- local channel = flower.channel{}
---- for _, q in ipairs(channel:pending() or {}) do channel:answer(q.id, "yes") end
+--- for _, q in ipairs(channel:pending()) do channel:answer(q.id, "yes") end
 --- ```
 ---@param id string
 ---@param text string
@@ -224,7 +224,7 @@ function Channel:decline(id) end
 --- The open questions, oldest first; nil when there are none.
 ---
 --- ```lua
---- local open = flower.channel{}:pending() or {}
+--- local open = flower.channel{}:pending()
 --- print(#open)
 --- ```
 ---@return flower.Question[]?

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/internal/spell"
 )
 
 // openRoles adds the constructors of roles, workers and guards.
@@ -125,6 +128,11 @@ func (s *state) readGuards(r *reader) []guard.Guard {
 	return guards
 }
 
+// knownTools are the tools that flower brings; programs that embed it may add
+// others, so a guard for another one is no error.
+var knownTools = []string{"Agent", "Bash", "BashOutput", "Edit", "Glob", "Grep", "KillBash", "NotebookEdit", "Read", "TodoWrite",
+	"WebFetch", "WebSearch", "Write"}
+
 // luaGuard is a guard whose check is a Lua function.
 type luaGuard struct {
 	s     *state
@@ -155,6 +163,11 @@ func (s *state) readGuard(t *lua.LTable, path string, found *[]Mistake) guard.Gu
 	r.finish()
 	if len(*found) > before || g.check == nil {
 		return nil
+	}
+	for tool := range g.match {
+		if !strings.HasPrefix(tool, "mcp__") && !slices.Contains(knownTools, tool) {
+			s.tell(fmt.Sprintf("%s:%d: %s matches %q, and no tool that flower brings is called so%s", r.at.file, r.at.line, path, tool, spell.Hint(tool, knownTools)))
+		}
 	}
 	if g.name == "" {
 		g.name = fmt.Sprintf("%s:%d", r.at.file, r.at.line)

@@ -221,13 +221,13 @@ function Channel:answer(id, text) end
 ---@return boolean
 function Channel:decline(id) end
 
---- The open questions, oldest first; nil when there are none.
+--- The open questions, oldest first.
 ---
 --- ```lua
 --- local open = flower.channel{}:pending()
 --- print(#open)
 --- ```
----@return flower.Question[]?
+---@return flower.Question[]
 function Channel:pending() end
 
 --- How many questions may still be asked; -1 is any number.

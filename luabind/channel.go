@@ -59,10 +59,13 @@ func (s *state) luaChannel(L *lua.LState) int {
 	r.get("max_asks")
 	if v := r.get("timeout"); v != lua.LNil {
 		n, ok := v.(lua.LNumber)
-		if !ok {
+		switch {
+		case !ok:
 			r.mustBe("timeout", "a number of seconds", v)
+		case !(n <= 1e9):
+			r.wrong("timeout", "is %s seconds; that is more than can be meant", v)
 		}
-		d := time.Duration(float64(n) * float64(time.Second))
+		d := time.Duration(float64(max(n, -1)) * float64(time.Second))
 		o.Timeout = &d
 	}
 	o.LogPath = s.placeField(r, "log_path")

@@ -236,7 +236,8 @@ func (s *state) docHeaded(L *lua.LState) int {
 
 // docText is flower.document.text(path): the file as it is.
 func (s *state) docText(L *lua.LState) int {
-	raw, err := os.ReadFile(s.place(L, 1, "flower.document.text"))
+	path := s.place(L, 1, "flower.document.text")
+	raw, err := readRegular(os.OpenFile(path, os.O_RDONLY|openFlag, 0))
 	if err != nil {
 		return pushResult(L, lua.LNil, cause(err))
 	}
@@ -246,7 +247,7 @@ func (s *state) docText(L *lua.LState) int {
 // docAppend is flower.document.append(path, text): adds to a file, synced.
 func (s *state) docAppend(L *lua.LState) int {
 	path, text := s.place(L, 1, "flower.document.append"), L.CheckString(2)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, _, err := regular(os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|openFlag, 0o644))
 	if err != nil {
 		return pushResult(L, lua.LNil, cause(err))
 	}

@@ -126,7 +126,12 @@ func (s *state) fsRead(_ *lua.LState, p string) (lua.LValue, error) {
 }
 
 func (s *state) readRegular(p string) ([]byte, error) {
-	f, info, err := s.openRegular(p, os.O_RDONLY, 0)
+	return readRegular(s.root.OpenFile(p, os.O_RDONLY|openFlag, 0))
+}
+
+// readRegular reads what an open gave, and closes it.
+func readRegular(f *os.File, err error) ([]byte, error) {
+	f, info, err := regular(f, err)
 	if err != nil {
 		return nil, err
 	}
@@ -141,10 +146,9 @@ func (s *state) readRegular(p string) ([]byte, error) {
 	return data, err
 }
 
-// openRegular opens a file and makes sure that it is one: a pipe or a device could
-// be read or written for ever.
-func (s *state) openRegular(p string, flag int, mode fs.FileMode) (*os.File, fs.FileInfo, error) {
-	f, err := s.root.OpenFile(p, flag|openFlag, mode)
+// regular makes sure that what an open gave is a file: a pipe or a device could be
+// read or written for ever.
+func regular(f *os.File, err error) (*os.File, fs.FileInfo, error) {
 	if errors.Is(err, syscall.ENXIO) {
 		return nil, nil, errNotRegular // a pipe that nobody reads
 	}
@@ -238,7 +242,7 @@ func (s *state) fsAppend(L *lua.LState, p string) (lua.LValue, error) {
 		if err := s.root.MkdirAll(path.Dir(p), 0o755); err != nil {
 			return err
 		}
-		f, _, err := s.openRegular(p, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		f, _, err := regular(s.root.OpenFile(p, os.O_CREATE|os.O_APPEND|os.O_WRONLY|openFlag, 0o644))
 		if err != nil {
 			return err
 		}

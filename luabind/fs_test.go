@@ -209,3 +209,38 @@ func TestFS_glob_ends_with_the_context(t *testing.T) {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 }
+
+// TestDocuments_do_not_lead_out_of_the_workspace either, and wait for no pipe.
+func TestDocuments_do_not_lead_out_of_the_workspace(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	secret := filepath.Join(outside, "secret.md")
+	if err := os.WriteFile(secret, []byte("## Goal\nsecret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"link.md": secret, "folder": outside, "new.md": filepath.Join(outside, "new.md")} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o644); err != nil {
+		t.Skip(err)
+	}
+	p := playIn(t, dir, &echo{}, `
+		local d = flower.document
+		local brief = d.parse("brief", "## Goal\nx")
+		for _, path in ipairs{ "link.md", "folder/secret.md", "folder/other.md", "new.md", "../x.md", "/etc/passwd", "pipe.md" } do
+			for name, fn in pairs{ text = d.text, append = d.append, load = function(p) return d.load("brief", p) end, write = function(p) return d.write(brief, p) end } do
+				local ok, err = pcall(fn, path, "pwned")
+				assert(not ok and err.code == "misuse", name .. " " .. path .. ": " .. tostring(err))
+			end
+		end
+		assert(d.append("own.md", "one") and d.append("own.md", " two") and d.text("own.md") == "one two")
+		assert(d.text("missing.md") == nil and d.text(".") == nil)
+		assert(not pcall(flower.channel, { timeout = math.huge }) and not pcall(flower.channel, { timeout = 0/0 }) and flower.channel{ timeout = -5 })`, nil)
+	if p.err != nil {
+		t.Error(p.err)
+	}
+	if entries, _ := os.ReadDir(outside); len(entries) != 1 {
+		t.Errorf("outside holds %v", entries)
+	}
+}

@@ -84,3 +84,24 @@ func (s *state) loadSource(L *lua.LState, source, name string) int {
 	L.Push(L.NewFunctionFromProto(c.proto))
 	return 1
 }
+
+// loadFile is loadfile(path) of trusted scripts: as gopher-lua's, but with our
+// compiler and its bounds.
+func (s *state) loadFile(L *lua.LState) int {
+	path := L.CheckString(1)
+	source, err := readScript(path)
+	if err != nil {
+		return pushResult(L, lua.LNil, err)
+	}
+	return s.loadSource(L, source, path)
+}
+
+// doFile is dofile(path).
+func (s *state) doFile(L *lua.LState) int {
+	top := L.GetTop()
+	if s.loadFile(L) != 1 {
+		L.RaiseError("%s", L.Get(-1).String())
+	}
+	L.Call(0, lua.MultRet)
+	return L.GetTop() - top
+}

@@ -3,6 +3,7 @@ package luabind
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -33,15 +34,43 @@ func (s *state) openPlaces(flower *lua.LTable) {
 	flower.RawSetString("options", s.toLua(options))
 }
 
-// inside reports whether a path lies in the workspace or its outside workbench.
-func (s *state) inside(path string) bool {
-	for _, root := range []string{s.rt.Workspace(), workbench.Home(s.rt.Workspace(), true), s.rt.RunDir()} {
-		rel, err := filepath.Rel(root, path)
+// homes are the folders whose files scripts can name: the workspace, the workbench
+// outside it, and the run directory.
+func (s *state) homes() []string {
+	return []string{s.rt.Workspace(), workbench.Home(s.rt.Workspace(), true), s.rt.RunDir()}
+}
+
+// inside reports whether a path lies in one of the folders.
+func inside(path string, folders []string) bool {
+	for _, folder := range folders {
+		rel, err := filepath.Rel(folder, path)
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 			return true
 		}
 	}
 	return false
+}
+
+// real is a path without links, as far as it exists; one whose links have no end
+// is the root.
+func real(path string) string {
+	for range 40 {
+		if to, err := filepath.EvalSymlinks(path); err == nil {
+			return to
+		}
+		to, err := os.Readlink(path)
+		if err != nil { // not there, and no link either
+			if dir := filepath.Dir(path); dir != path {
+				return filepath.Join(real(dir), filepath.Base(path))
+			}
+			return path
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return string(filepath.Separator)
 }
 
 // place is the argument at a place as an absolute path that scripts may use.
@@ -62,8 +91,18 @@ func (s *state) placed(path string) (string, error) {
 		path = filepath.Join(s.rt.Workspace(), path)
 	}
 	path = filepath.Clean(path)
-	if !s.inside(path) {
-		return "", fmt.Errorf("%s is outside the workspace %s", path, s.rt.Workspace())
+	homes := s.homes()
+	if !inside(path, homes) {
+		return "", fmt.Errorf("%s is outside the workspace %s", clip(path), s.rt.Workspace())
+	}
+	for i, home := range homes {
+		homes[i] = real(home)
+	}
+	if !inside(real(path), homes) {
+		return "", fmt.Errorf("%s leads out of the workspace by a link", clip(path))
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return "", fmt.Errorf("%s %w", clip(path), errNotRegular)
 	}
 	return path, nil
 }

@@ -21,6 +21,8 @@ func (s *state) openSandbox() {
 	if s.program.options.Trust {
 		s.openLibrary(lua.IoLibName, lua.OpenIo)
 		s.L.GetGlobal(lua.OsLibName).(*lua.LTable).RawSetString("exit", s.L.NewFunction(s.osExit))
+		s.L.SetGlobal("dofile", s.L.NewFunction(s.doFile))
+		s.L.SetGlobal("loadfile", s.L.NewFunction(s.loadFile))
 	} else {
 		s.keepOnly(lua.OsLibName, "time", "clock", "date", "difftime")
 		s.L.SetGlobal("dofile", lua.LNil)

@@ -31,8 +31,20 @@ func rooted(name string) string {
 }
 
 func TestSandbox_trust_opens_io_and_os(t *testing.T) {
-	if _, err := run(t, "assert(io.open and os.getenv)", &luabind.Options{Trust: true}); err != nil {
-		t.Error(err)
+	p := play(t, &echo{}, `
+		assert(io.open and os.getenv)
+		local path = flower.runtime.workspace .. "/part.lua"
+		flower.fs.write("part.lua", "local a, b = 1, 2 a, b = b, a return a .. b, ...")
+		assert(select("#", dofile(path)) == 1 and dofile(path) == "21" and loadfile(path)() == "21")
+		local fn, err = loadfile(path .. "x")
+		assert(fn == nil and err:find("no such file") and not pcall(dofile, path .. "x"))
+		flower.fs.write("part.lua", "return = 1")
+		fn, err = loadfile(path)
+		assert(fn == nil and err:find("part.lua:1: syntax error"), err)
+		local ok, exit = pcall(os.exit, 3)
+		assert(not ok and exit.message:find("a script ends by returning"))`, &luabind.Options{Trust: true})
+	if p.err != nil {
+		t.Error(p.err)
 	}
 }
 

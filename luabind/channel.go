@@ -24,7 +24,7 @@ func (s *state) openHuman(flower *lua.LTable) {
 // handleMeta is the metatable of a handle with methods only: unknown names raise,
 // nothing can be set.
 func (s *state) handleMeta(kind string, methods map[string]lua.LGFunction) *lua.LTable {
-	meta := s.L.NewTable()
+	meta := s.L.CreateTable(0, 3)
 	bound := map[string]*lua.LFunction{}
 	var names []string
 	for name, method := range methods {

@@ -14,7 +14,7 @@ import (
 // openDocuments adds flower.document. A document is a plain table: its fields, and
 // kind, complete and missing, which say what parsing found.
 func (s *state) openDocuments(flower *lua.LTable) {
-	t := s.L.NewTable()
+	t := s.L.CreateTable(0, 13)
 	for name, fn := range map[string]lua.LGFunction{
 		"parse": s.docParse, "load": s.docLoad, "write": s.docWrite, "markdown": s.docMarkdown, "block": s.docBlock,
 		"feedback": s.docFeedback, "amend": s.docAmend, "addition": s.docAddition, "file_name": s.docFileName, "find": s.docFind,

@@ -46,7 +46,7 @@ func (s *state) openHandles() {
 	for name := range fields {
 		names = append(names, name)
 	}
-	s.handle = s.L.NewTable()
+	s.handle = s.L.CreateTable(0, 4)
 	s.handle.RawSetString("__metatable", lua.LString("runtime"))
 	s.handle.RawSetString("__tostring", s.L.NewFunction(func(L *lua.LState) int {
 		L.Push(lua.LString("runtime " + s.checkRuntime(L).ID()))

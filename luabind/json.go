@@ -15,7 +15,7 @@ import (
 // empty; an empty table that the script made is an object, unless
 // flower.json.array made it a list.
 func (s *state) jsonTable() *lua.LTable {
-	t := s.L.NewTable()
+	t := s.L.CreateTable(0, 3)
 	t.RawSetString("encode", s.L.NewFunction(func(L *lua.LState) int {
 		text, err := s.encodeJSON(L.CheckAny(1), lua.LVAsBool(L.Get(2)))
 		return pushResult(L, lua.LString(text), err)

@@ -74,7 +74,8 @@ func (s *state) luaSh(L *lua.LState) int {
 	command.Line = string(line)
 	var exit tool.Exit
 	var err error
-	s.block(func(ctx context.Context) { exit, err = s.commands.Command(ctx, command) })
+	set := s.commandSet()
+	s.block(func(ctx context.Context) { exit, err = set.Command(ctx, command) })
 	if err != nil {
 		s.raise(L, CodeEngine, err)
 	}

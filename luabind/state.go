@@ -27,7 +27,8 @@ type state struct {
 	rt      *engine.Runtime // nil in a rehearsal
 	L       *lua.LState
 	root    *os.Root // the workspace: what flower.fs can reach
-	// commands runs flower.sh; what a command leaves behind ends with the state.
+	// commands runs flower.sh, from the first command on; what one leaves behind ends
+	// with the state.
 	commands *tool.Set
 	clock    *clock
 
@@ -96,10 +97,17 @@ func (p *Program) newState(rt *engine.Runtime) (*state, error) {
 	}
 	s := p.newBare()
 	s.rt, s.root = rt, root
-	s.commands = tool.NewSet(tool.Options{Workspace: rt.Workspace(), SecretEnv: p.options.SecretEnv,
-		OutputDir: filepath.Join(rt.RunDir(), "output")})
 	s.openFlower()
 	return s, nil
+}
+
+// commandSet is made for the first command: its end looks through all processes.
+func (s *state) commandSet() *tool.Set {
+	if s.commands == nil {
+		s.commands = tool.NewSet(tool.Options{Workspace: s.rt.Workspace(), SecretEnv: s.program.options.SecretEnv,
+			OutputDir: filepath.Join(s.rt.RunDir(), "output")})
+	}
+	return s.commands
 }
 
 func (s *state) close() {

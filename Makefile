@@ -18,8 +18,13 @@ build: ## Build the flower command into bin/
 	$(GO) build -o bin/flower ./cmd/flower
 
 .PHONY: test
-test: ## Run all tests, in random order
-	$(GO) test -shuffle=on $(PACKAGES)
+test: ## Run the tests, in random order, without those that start the Claude Code CLI
+	$(GO) test -short -shuffle=on $(PACKAGES)
+
+.PHONY: test-claude
+test-claude: ## Run the tests of the second harness with the real Claude Code CLI
+	$(GO) test -shuffle=on ./engine/harness/claudecode ./engine/harness/harnesstest
+	$(GO) test -run 'TestScript/run_claude' ./cmd/flower
 
 .PHONY: race
 race: ## Run all tests under the race detector

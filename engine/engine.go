@@ -166,6 +166,8 @@ type Result struct {
 	Text        string `json:"text"`
 	LastMessage string `json:"last_message"`
 	Error       string `json:"error"`
+	// hopeless: the same order fails again until a person changes something.
+	hopeless bool
 	// Gate is what the step's gate made of it: passed, rejected, aborted, broken; ""
 	// where none was asked. GateReason is why it did not pass.
 	Gate       string `json:"gate"`

@@ -307,6 +307,7 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 	if errors.As(err, &order) {
 		class = failure.Fatal
 	}
+	a.result.hopeless = class == failure.Fatal
 	a.result.Errors = append(a.result.Errors, text)
 	a.emit(event.Event{Kind: event.Error, Text: text, Payload: map[string]any{"class": class.String()}})
 	if failure.Overflow(text) {

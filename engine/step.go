@@ -82,8 +82,8 @@ func (s *stepRun) run(ctx context.Context) (stepEnd, error) {
 		if decided || ctx.Err() != nil {
 			return end, nil
 		}
-		if n > s.Retries {
-			return end, nil
+		if n > s.Retries || result.hopeless {
+			return end, nil // a wrong key is as wrong the next time
 		}
 		next, broken := s.nextPlan(ctx, first, plan, result, reason, n)
 		if broken != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/model"
 )
 
 func reject(context.Context, engine.Result, engine.Context) (bool, string, error) {
@@ -348,5 +349,20 @@ func TestWorkflow_ends_with_its_context(t *testing.T) {
 	}
 	if rows := ending.Results; len(rows) != 1 || rows[0].Error != engine.MarkKilled {
 		t.Errorf("rows %+v", rows)
+	}
+}
+
+func TestWorkflow_a_failure_that_stays_is_not_repeated(t *testing.T) {
+	asked := 0
+	p := newBench(t).startWith(quick(), answer{err: &model.Error{Status: 401, Type: "authentication_error", Message: "invalid x-api-key"}})
+	a := step("A")
+	a.Retries = 3
+	a.OnReject = func(context.Context, engine.Result, engine.Context, string) (string, error) {
+		asked++
+		return "mend it", nil
+	}
+	ending := p.run(t, flow(a), engine.WorkflowOptions{})
+	if len(p.script.orders()) != 1 || asked != 0 || ending.FailedAt != "A" || !strings.Contains(ending.Reason, "401") {
+		t.Errorf("%d orders, asked %d times, %+v", len(p.script.orders()), asked, ending)
 	}
 }

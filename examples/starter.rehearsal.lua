@@ -45,6 +45,9 @@ end
 
 return function(turn)
   local last = turn.messages[#turn.messages]
+  if turn.step == "aside" then -- a question from the side: ? what is it doing
+    return "As far as the events tell, it is at work on hello.sh."
+  end
   if turn.step == "clarify" then
     local questions = {
       { question = "Which shell should it run in?", options = { "plain sh", "bash" } },

@@ -262,7 +262,9 @@ func (c *console) redraw(b *bytes.Buffer) error {
 		c.drawn = append(c.drawn, ansi.StringWidth(r))
 	}
 	c.row, c.column = row, column
-	b.WriteString(strings.Join(rows, "\n"))
+	// Where a terminal and we disagree about a character's width, a row must not
+	// run into the next.
+	b.WriteString(ansi.ResetModeAutoWrap + strings.Join(rows, "\n") + ansi.SetModeAutoWrap)
 	if up := len(rows) - 1 - row; up > 0 {
 		b.WriteString(ansi.CursorUp(up))
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/charmbracelet/x/term"
 )
 
 // The exit codes (SPEC 17.2).
@@ -71,14 +73,23 @@ func (a *app) report(err error) int {
 	case errors.Is(err, errLeft):
 		return exitInterrupted
 	case errors.Is(err, errInterrupted):
-		fmt.Fprintln(a.err, "flower: interrupted; the accounts are written, run the same command to go on")
+		a.complain("interrupted; the accounts are written, run the same command to go on")
 		return exitInterrupted
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.err, "flower: %s\n", clean(usage.text))
+		a.complain(usage.text)
 		return exitUsage
 	}
-	fmt.Fprintf(a.err, "flower: %s\n", clean(strings.TrimSpace(err.Error())))
+	a.complain(strings.TrimSpace(err.Error()))
 	return exitFailed
+}
+
+// complain prints a message, on a terminal within its width.
+func (a *app) complain(text string) {
+	text = "flower: " + clean(text)
+	if f, ok := a.err.(*os.File); ok && term.IsTerminal(f.Fd()) {
+		text = (&screen{width: newPage(a.err).width}).wrap("", text)
+	}
+	fmt.Fprintln(a.err, text)
 }
 
 // usageError is a wrong use of the program.

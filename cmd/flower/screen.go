@@ -107,6 +107,9 @@ func (s *screen) say(text string) { s.sayBehind("  ", text) }
 func (s *screen) sayBehind(prefix, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
 	s.width = s.console.width()
 	if text = s.wrap(prefix, text); text != "" {
 		_ = s.console.print(text) // see Emit
@@ -255,9 +258,9 @@ func (s *screen) closing(ctx context.Context, rt *engine.Runtime, e engine.Endin
 		state = "not done"
 	}
 	if len(e.Results) > 0 {
-		fmt.Fprintf(s.console.out, "%s in %s, %s (%s), accounts in %s\n", state, elapsed(took), cost, note, shownPath(rt.ManifestPath()))
+		s.last(fmt.Sprintf("%s in %s, %s (%s), accounts in %s", state, elapsed(took), cost, note, shownPath(rt.ManifestPath())))
 	} else {
-		fmt.Fprintf(s.console.out, "%s in %s, no agent ran\n", state, elapsed(took))
+		s.last(fmt.Sprintf("%s in %s, no agent ran", state, elapsed(took)))
 	}
 	switch {
 	case e.Interrupted && context.Cause(ctx) != nil:
@@ -270,6 +273,14 @@ func (s *screen) closing(ctx context.Context, rt *engine.Runtime, e engine.Endin
 		return fmt.Errorf("step %s did not pass: %s\nRun the same command again to go on at this step", e.FailedAt, e.Reason)
 	}
 	return nil
+}
+
+// last prints a line when everything is over.
+func (s *screen) last(text string) {
+	if s.console.file != nil {
+		text = s.wrap("", text)
+	}
+	fmt.Fprintln(s.console.out, text)
 }
 
 // shownPath is relative to the current folder where that is shorter.

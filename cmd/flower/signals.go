@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/flowerlua/flower/engine"
 )
@@ -42,13 +43,23 @@ func watchSignals(parent context.Context) (context.Context, *signals) {
 	return ctx, s
 }
 
+// sameKey is how long after a Ctrl-C another one is the same press of the key: it
+// can arrive twice when a command is being started in that moment.
+const sameKey = 100 * time.Millisecond
+
 func (s *signals) watch() {
 	defer close(s.done)
 	leaving := false
+	var last time.Time
 	for sig := range s.ch {
+		again := time.Since(last) < sameKey
+		if sig == os.Interrupt {
+			last = time.Now()
+		}
 		switch {
 		case sig != os.Interrupt:
 			s.raise(sig)
+		case again:
 		case leaving:
 			s.exit()
 		case s.handled():

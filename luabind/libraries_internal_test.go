@@ -198,6 +198,9 @@ func TestConcatenation_is_that_of_Lua(t *testing.T) {
 	s := sandbox(t, nil)
 	many := "return " + strings.Repeat(`"a" .. `, 500) + `"b"`
 	checkChunks(t, s, map[string]string{
+		`local function two() return "a", "b" end return "x" .. two()`:            "xa",
+		`local function two() return "a", "b" end return two() .. two() .. two()`: "aaa",
+		`local function rest(...) return "x" .. ... end return rest("a", "b")`:    "xa",
 		`return 1 .. 2 .. "x"`:                    "12x",
 		`return #(` + many[len("return "):] + `)`: "501",
 		`return "a" .. nil`:                       "!attempt to concatenate a nil value",

@@ -131,6 +131,13 @@ func concatenation(list []ast.Expr, line int) ast.Expr {
 		last := len(list) - (groupSize - 1)
 		list = append([]ast.Expr{concatenation(list[:last], line)}, list[last:]...)
 	}
+	// As an operand a call has one value, as the last argument it would have all.
+	switch last := list[len(list)-1].(type) {
+	case *ast.FuncCallExpr:
+		last.AdjustRet = true
+	case *ast.Comma3Expr:
+		last.AdjustRet = true
+	}
 	empty, name := &ast.StringExpr{}, &ast.StringExpr{Value: concatName}
 	fn := &ast.AttrGetExpr{Object: empty, Key: name}
 	call := &ast.FuncCallExpr{Func: fn, Args: list}

@@ -35,6 +35,14 @@ func (a *app) runOnce(ctx context.Context, c *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	if o.Resume != "" {
+		folder := (&runFolder{workspace: b.rt.Workspace(), dir: b.rt.RunDir(), db: b.db}).read()
+		s, err := folder.find(ctx, o.Resume)
+		if err != nil {
+			return err
+		}
+		o.Resume = s.id()
+	}
 	spec := engine.Spec{Name: "once", Instructions: o.Instructions, AllowedTools: o.Tools,
 		PermissionMode: harness.PermissionMode(o.Permission), MaxBudgetUSD: o.Budget}
 	r, err := b.rt.Run(ctx, spec, strings.Join(o.Prompt, " "), engine.RunOptions{Resume: o.Resume, Fork: o.Fork})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -27,9 +28,16 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("EXAMPLES", examples)
-			if cli, err := filepath.Abs("../../engine/harness/claudecode/testdata/cli/node_modules/.bin"); err == nil {
-				env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+cli)
+			arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+			if arch == "" {
+				arch = runtime.GOARCH
 			}
+			// The program itself: the npm package's own command needs its install script.
+			cli, err := filepath.Abs("../../engine/harness/claudecode/testdata/cli/node_modules/@anthropic-ai/claude-code-" + runtime.GOOS + "-" + arch)
+			if err != nil {
+				return err
+			}
+			env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+cli)
 			env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
 			if cache, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" {
 				env.Setenv("GOCACHE", filepath.Join(cache, "go-build"))

@@ -200,14 +200,7 @@ func TestInterrupt_without_a_terminal_ends_the_run_at_once(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(cmd.Dir + "/ready"); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("it never begins")
-		}
-	}
+	untilThere(t, cmd.Dir+"/ready")
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -218,5 +211,39 @@ func TestInterrupt_without_a_terminal_ends_the_run_at_once(t *testing.T) {
 	}
 	if raw, err := os.ReadFile(cmd.Dir + "/runs/manifest.json"); err != nil || !strings.Contains(string(raw), "talk") {
 		t.Errorf("the accounts are %s, %v", raw, err)
+	}
+}
+
+func TestHangup_under_nohup_is_nothing(t *testing.T) {
+	t.Parallel()
+	cmd := piped(t, chatty, `trap '' HUP; exec "$FLOWER" --rehearse model.lua flow.lua works`)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	untilThere(t, cmd.Dir+"/ready")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond) // a hangup would end it now
+	if err := os.WriteFile(cmd.Dir+"/go", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // an ended process says so in Wait
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// untilThere waits for a file.
+func untilThere(t *testing.T, path string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s is never there", path)
+		}
 	}
 }

@@ -246,3 +246,23 @@ func TestResults_are_tables_like_others(t *testing.T) {
 		t.Errorf("as data: %v", fields)
 	}
 }
+
+func TestNumbers_in_texts_and_sources_are_decimal(t *testing.T) {
+	s := sandbox(t, nil)
+	checkChunks(t, s, map[string]string{
+		`return "010" + 0`:                   "10",
+		`return 010 + 0 + 00.5 + 0x10 + 0e0`: "26.5",
+		`return 1 + "1e2"`:                   "101",
+		`return " 0x10 " * 2`:                "32",
+		`return -"7"`:                        "-7",
+		`return "-7" % "3"`:                  "2",
+		`return "2" ^ 3 - "1" / 2`:           "7.5",
+		`return "nan" + 1`:                   "!attempt to perform arithmetic on a string value",
+		`return "1_000" + 1`:                 "!attempt to perform arithmetic on a string value",
+		`return "x" - 1`:                     "!attempt to perform arithmetic on a string value",
+		`return "1" + {}`:                    "!attempt to perform arithmetic on a table value",
+		`return -"x"`:                        "!attempt to perform arithmetic on a string value",
+		`return "1" + setmetatable({}, { __add = function(a, b) return a .. type(b) end })`: "1table",
+		`return setmetatable({}, { __sub = function(a, b) return type(a) .. b end }) - "1"`: "table1",
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -88,6 +89,7 @@ func (w *rewriter) node(v reflect.Value) {
 	case *ast.StringExpr:
 		w.constant(e, e.Value)
 	case *ast.NumberExpr:
+		e.Value = decimal(e.Value)
 		w.constant(e, e.Value)
 	case *ast.IdentExpr:
 		w.constant(e, e.Value)
@@ -102,6 +104,15 @@ func (w *rewriter) constant(at ast.PositionHolder, value string) {
 	if len(w.constants) > maxConstants {
 		w.refuse(at, "there are too many different constants and names: put data into a file and read it")
 	}
+}
+
+// decimal is a number without the zeros in front, which would make it octal.
+func decimal(number string) string {
+	short := strings.TrimLeft(number, "0")
+	if short == "" || !isDigit(short[0]) {
+		return number
+	}
+	return short
 }
 
 func (w *rewriter) refuse(at ast.PositionHolder, message string) {

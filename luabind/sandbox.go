@@ -91,7 +91,8 @@ func (s *state) readOnly(name string, t *lua.LTable) *lua.LTable {
 func (s *state) protectStringMeta() {
 	lib := s.L.GetGlobal(lua.StringLibName).(*lua.LTable)
 	lib.RawSetString("__index", lua.LNil) // it was the metatable
-	meta := s.L.CreateTable(0, 2)
+	meta := s.L.CreateTable(0, 12)
+	s.openArithmetic(meta)
 	meta.RawSetString("__index", lib)
 	meta.RawSetString("__metatable", lua.LString("read-only"))
 	s.L.SetMetatable(lua.LString(""), meta)

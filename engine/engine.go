@@ -199,6 +199,7 @@ type Runtime struct {
 	// parent is told of the results too; nil for a Runtime made by New.
 	parent *Runtime
 	bench  *workbench.Bench
+	human  []tool.Tool // of the workflow's channel
 	ledger ledger
 }
 

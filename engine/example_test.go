@@ -31,7 +31,7 @@ func provider() *messagesapi.Server {
 }
 
 // open makes a Runtime in a new folder; done closes everything.
-func open(baseURL string) (rt *engine.Runtime, done func()) {
+func open(baseURL string, change ...func(*engine.Config)) (rt *engine.Runtime, done func()) {
 	dir, err := os.MkdirTemp("", "flower-example-*")
 	if err != nil {
 		log.Fatal(err)
@@ -41,7 +41,11 @@ func open(baseURL string) (rt *engine.Runtime, done func()) {
 		log.Fatal(err)
 	}
 	model := anthropic.New(&anthropic.Options{Key: "test-key", BaseURL: baseURL})
-	rt, err = engine.New(engine.Config{Workspace: dir, Store: db, Harness: native.New(native.Config{Model: model})})
+	config := engine.Config{Workspace: dir, Store: db, Harness: native.New(native.Config{Model: model})}
+	for _, f := range change {
+		f(&config)
+	}
+	rt, err = engine.New(config)
 	if err != nil {
 		log.Fatal(err)
 	}

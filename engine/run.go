@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -211,7 +210,7 @@ func (a *activeRun) turn() harness.Turn {
 		Guards: guard.Chain{Guards: a.guards(), OnError: func(name string, c guard.Call, err error) {
 			a.emit(event.Event{Kind: event.Error, Tool: c.Tool, Subagent: c.Agent, Text: fmt.Sprintf("guard %s: %v", name, err)})
 		}},
-		HostTools: slices.Concat(rt.config.Tools, a.spec.Tools),
+		HostTools: rt.hostTools(&a.spec),
 		Limits:    limits,
 		OnSession: a.onSession,
 		Interrupt: a.words,

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/internal/spell"
 )
 
@@ -111,6 +112,7 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	if w.Channel != nil {
 		w.Channel.Attach(event.SinkFunc(child.emit))
 		rt.channel.Store(w.Channel)
+		child.human = tool.HumanTools(w.Channel)
 	}
 	r := &runner{rt: child, flow: w, identity: identity, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/human"
+	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/internal/atomicfile"
 )
@@ -208,7 +210,20 @@ func (rt *Runtime) child() (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench}, nil
+	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench, human: rt.human}, nil
+}
+
+// hostTools are the tools that a spec may name beside the harness's own. Of two
+// with one name the nearer to the spec counts.
+func (rt *Runtime) hostTools(s *Spec) []tool.Tool {
+	all := slices.Concat(s.Tools, rt.config.Tools, rt.human)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(t tool.Tool) bool {
+		name := t.Definition().Name
+		again := seen[name]
+		seen[name] = true
+		return again
+	})
 }
 
 func (b *base) lang() string {

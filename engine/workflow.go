@@ -25,8 +25,9 @@ type Workflow struct {
 	// Workbench is where the agents of this workflow leave things; nil: the
 	// Runtime's.
 	Workbench *workbench.Bench
-	// Channel is the way to a person; nil: none. It joins the run's events unless
-	// it has a sink of its own.
+	// Channel is the way to a person; nil: none. Specs that name mcp__human__ask or
+	// mcp__human__inbox get these tools of it. It joins the run's events unless it
+	// has a sink of its own.
 	Channel *human.Channel
 	// OnStep is told of every step that ran, failed ones too, with its last result;
 	// nil tells nobody.

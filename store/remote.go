@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowerlua/flower/engine/transcript"
+	"github.com/flowerlua/flower/internal/socket"
 )
 
 // remote is the backend of a process that does not own the store.
@@ -44,7 +45,7 @@ func dial(ctx context.Context, path string, patience time.Duration) (*remote, er
 }
 
 func connectTo(ctx context.Context, path string, patience time.Duration) (*wire, error) {
-	if err := checkSocket(path); err != nil {
+	if err := socket.Check(path); err != nil {
 		return nil, err
 	}
 	d := net.Dialer{Timeout: patience}

@@ -148,9 +148,9 @@ func (lx *lexer) quotation(r rune, rest string) bool {
 	}
 	lx.pos = len(lx.line) - len(after)
 	t := token{kind: other}
-	if folded := fold(strings.TrimSpace(inner)); words.classOf(folded) == negation {
+	if folded := fold(strings.TrimSpace(inner)); words().classOf(folded) == negation {
 		t = token{kind: word, class: negation, text: folded}
-	} else if p, ok := words.hanPrefix(folded); ok && p.text == folded && p.class == negation {
+	} else if p, ok := words().hanPrefix(folded); ok && p.text == folded && p.class == negation {
 		t = token{kind: word, class: negation, text: folded}
 	}
 	lx.emit(t)
@@ -215,15 +215,15 @@ func (lx *lexer) word() {
 }
 
 func (lx *lexer) emitWord(text, raw string, joined bool) {
-	if joined && len(text) < 64 && words.words[text] == nil {
+	if joined && len(text) < 64 && words().words[text] == nil {
 		first, rest, _ := strings.Cut(strings.ReplaceAll(text, "_", "-"), "-")
-		if words.compounds[first] {
+		if words().compounds[first] {
 			lx.emit(token{kind: word, text: first})
 			lx.emitWord(rest, rest, strings.Contains(rest, "-"))
 			return
 		}
 	}
-	if value, ok := words.numerals[text]; ok && words.words[text] == nil {
+	if value, ok := words().numerals[text]; ok && words().words[text] == nil {
 		lx.emit(token{kind: figure, value: value, text: text})
 		return
 	}
@@ -244,8 +244,8 @@ func (lx *lexer) hanRun() {
 		if !isHan(r) {
 			return
 		}
-		value, isNumeral := words.numerals[rest[:size]]
-		p, ok := words.hanPrefix(rest)
+		value, isNumeral := words().numerals[rest[:size]]
+		p, ok := words().hanPrefix(rest)
 		switch {
 		case ok && !(p.text == "通过" && isVia(rest[len(p.text):])):
 			lx.emit(token{kind: word, class: p.class, text: p.text, upper: true})
@@ -284,7 +284,7 @@ func isVia(after string) bool {
 			return true
 		}
 	}
-	if _, ok := words.hanPrefix(after); ok {
+	if _, ok := words().hanPrefix(after); ok {
 		return false
 	}
 	for _, object := range viaObjects {
@@ -429,7 +429,7 @@ func matchPhrases(tokens []token) []token {
 			if c, n := longest(tokens[i:]); n > 0 {
 				t.kind, t.class, size = word, c, n
 			} else if t.kind == word {
-				t.class = words.classOf(t.text)
+				t.class = words().classOf(t.text)
 			}
 		}
 		kept = append(kept, t)
@@ -440,7 +440,7 @@ func matchPhrases(tokens []token) []token {
 
 // longest finds the longest phrase that the words of tokens begin with.
 func longest(tokens []token) (c class, size int) {
-	level := words.words
+	level := words().words
 	for i, t := range tokens {
 		if t.text == "" || t.kind != word && t.kind != figure {
 			break

@@ -3,6 +3,7 @@ package document
 import (
 	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -27,7 +28,9 @@ type hanPhrase struct {
 	class class
 }
 
-var words = newLexicon()
+// words is the lexicon. It is made when the first conclusion is read, not when the program
+// starts: making it takes milliseconds.
+var words = sync.OnceValue(newLexicon)
 
 func newLexicon() *lexicon {
 	l := &lexicon{

@@ -12,7 +12,7 @@ func (c *clause) denied() bool { return c.negated || c.excepted || c.zero }
 func (c *clause) follow(t token) {
 	switch {
 	case t.class == negation:
-		c.dangling, c.no = words.dangling[t.text], t.text == "no"
+		c.dangling, c.no = words().dangling[t.text], t.text == "no"
 	case t.class == filler:
 		c.dangling, c.no = c.dangling || c.no, false
 	default:
@@ -241,7 +241,7 @@ func (rd *reader) nothingAfter(i int) bool {
 	t := rd.at(i)
 	switch {
 	case t.kind == word:
-		return words.zero[t.text] && (explicit || !t.upper)
+		return words().zero[t.text] && (explicit || !t.upper)
 	case t.kind != figure && t.kind != fraction || t.value != 0:
 		return false
 	}

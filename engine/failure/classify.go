@@ -1,7 +1,6 @@
 package failure
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -45,7 +44,7 @@ func (m message) status() Class {
 	return class
 }
 
-var identifier = regexp.MustCompile(`[a-z]+(?:_[a-z]+)+|[a-z]+exception`)
+var identifier = lazily(`[a-z]+(?:_[a-z]+)+|[a-z]+exception`)
 
 // namedType is the class of the API error types that the message names.
 func (m message) namedType() Class {
@@ -53,7 +52,7 @@ func (m message) namedType() Class {
 	if !strings.Contains(m.flat, "_") && !strings.Contains(m.flat, "exception") {
 		return class
 	}
-	for _, name := range identifier.FindAllString(m.flat, -1) {
+	for _, name := range identifier().FindAllString(m.flat, -1) {
 		class = max(class, errorTypes[name])
 	}
 	return class

@@ -2,7 +2,6 @@ package failure
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -90,7 +89,7 @@ var (
 var alone = phrases("max|maximum context length|size|window|limit")
 
 func (m message) overflow() bool {
-	return m.saysTooBig() && !ordinary.MatchString(m.flat) && !mentioned.MatchString(m.flat)
+	return m.saysTooBig() && !ordinary().MatchString(m.flat) && !mentioned().MatchString(m.flat)
 }
 
 func (m message) saysTooBig() bool {
@@ -112,18 +111,18 @@ func (m message) saysTooBig() bool {
 // What stands around the words tells an error from prose about one.
 var (
 	// A command that looks for the words, the subject of a commit.
-	ordinary = regexp.MustCompile(`^(?:\$ ?)?(?:sudo |git )?(?:e?grep|rg|ag|ack|sed|awk|cat|find|echo|printf|head|tail|less|jq) |` +
+	ordinary = lazily(`^(?:\$ ?)?(?:sudo |git )?(?:e?grep|rg|ag|ack|sed|awk|cat|find|echo|printf|head|tail|less|jq) |` +
 		`^(?:docs?|fix|feat|chore|refactor|tests?|style|perf)(?:\([^)]*\))?!?: `)
 	// An identifier that is talked about: handle 'context_length_exceeded' in src.
-	mentioned = regexp.MustCompile(`(?:handles?|handling|for|catch|catches|search|match|matches|string|constant|like|see|word|words|called|named|contains|containing|mentions?|the|when|if|on) ['"]\w*context\w*['"] [a-z]|` +
+	mentioned = lazily(`(?:handles?|handling|for|catch|catches|search|match|matches|string|constant|like|see|word|words|called|named|contains|containing|mentions?|the|when|if|on) ['"]\w*context\w*['"] [a-z]|` +
 		`(?:==|!=|case) ?['"]\w*context\w*['"]`)
 	// If the prompt is too long, split it.
-	conditional = regexp.MustCompile(` (?:if|when|whenever|whether|unless|until|in case|once|because|avoid|suppose|assuming) ` +
+	conditional = lazily(` (?:if|when|whenever|whether|unless|until|in case|once|because|avoid|suppose|assuming) ` +
 		`(?:(?:the|your|this|that|a|an|my|our|it|any|its|their) (?:[^ ]+ ){0,2})?$`)
 	// I worry that this prompt is too long.
-	hedge = regexp.MustCompile(` (?:i|we) (?:[^ ]+ )?(?:worry|think|believe|guess|suspect|fear|feel|doubt|assume|hope|wonder|afraid|worried) (?:[^ ]+ ){0,4}$`)
+	hedge = lazily(` (?:i|we) (?:[^ ]+ )?(?:worry|think|believe|guess|suspect|fear|feel|doubt|assume|hope|wonder|afraid|worried) (?:[^ ]+ ){0,4}$`)
 	// This prompt is too long to read, … for me.
-	purpose = regexp.MustCompile(`^ (?:to (?:paste|read|type|write|show|quote|include|copy|list|print|repeat|share|post|put|review|remember|be (?:useful|read|pasted|shown|true|practical))|` +
+	purpose = lazily(`^ (?:to (?:paste|read|type|write|show|quote|include|copy|list|print|repeat|share|post|put|review|remember|be (?:useful|read|pasted|shown|true|practical))|` +
 		`for (?:me|us|you|him|her|them|my|a|people|humans|reading|comfort)) `)
 )
 
@@ -144,7 +143,7 @@ func (m message) states(t wordTable) bool {
 		}
 		before := " " + strings.Join(m.words[max(0, start-aroundWords):start], " ") + " "
 		after := " " + strings.Join(m.words[end:min(len(m.words), end+aroundWords)], " ") + " "
-		if !conditional.MatchString(before) && !hedge.MatchString(before) && !purpose.MatchString(after) {
+		if !conditional().MatchString(before) && !hedge().MatchString(before) && !purpose().MatchString(after) {
 			return true
 		}
 	}

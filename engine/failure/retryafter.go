@@ -1,7 +1,6 @@
 package failure
 
 import (
-	"regexp"
 	"strconv"
 	"time"
 )
@@ -10,14 +9,14 @@ import (
 const maxRetryAfter = 24 * time.Hour
 
 var (
-	retryWords = regexp.MustCompile(`(?:retry[-_ ]?after(?:[-_ ]?(ms))?["']?[:= ]*["']?|(?:retry|try|trying|retrying|again|available|reset|resets)(?: your| the| this)?(?: request)?(?: again)? (?:in|after)(?: about| around| approximately)? |retrydelay["']?[:= ]*["']?)` +
+	retryWords = lazily(`(?:retry[-_ ]?after(?:[-_ ]?(ms))?["']?[:= ]*["']?|(?:retry|try|trying|retrying|again|available|reset|resets)(?: your| the| this)?(?: request)?(?: again)? (?:in|after)(?: about| around| approximately)? |retrydelay["']?[:= ]*["']?)` +
 		`((?:[0-9]+(?:\.[0-9]+)? ?[a-z]* ?)+)|([0-9]+) ?(毫秒|秒钟?|分钟|小时)(?:之?后)`)
-	amount = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?) ?([a-z]*)`)
+	amount = lazily(`([0-9]+(?:\.[0-9]+)?) ?([a-z]*)`)
 )
 
 // retryAfter reads the first wait that the message asks for.
 func (m message) retryAfter() time.Duration {
-	found := retryWords.FindStringSubmatch(m.flat)
+	found := retryWords().FindStringSubmatch(m.flat)
 	if found == nil {
 		return 0
 	}
@@ -25,7 +24,7 @@ func (m message) retryAfter() time.Duration {
 		return wait(found[3], found[4])
 	}
 	var total time.Duration
-	for i, part := range amount.FindAllStringSubmatch(found[2], -1) {
+	for i, part := range amount().FindAllStringSubmatch(found[2], -1) {
 		unit := part[2]
 		if unit == "" {
 			unit = found[1] // retry-after-ms, else seconds

@@ -2,7 +2,6 @@ package failure
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -89,31 +88,31 @@ func freeStanding(before, after string) bool {
 
 var (
 	// What is counted is no status: 400 bytes, 500 files, 404 seconds, 500个.
-	counted = regexp.MustCompile(`^[ -]?(?:(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|hrs?|days?|bytes?|[kmgt]i?b|bits?|px|rpm|tpm|usd|dollars?|times|` +
+	counted = lazily(`^[ -]?(?:(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|hrs?|days?|bytes?|[kmgt]i?b|bits?|px|rpm|tpm|usd|dollars?|times|` +
 		`tokens?|files|lines|rows|items|entries|records|messages|requests|characters|chars|words|tests|errors|warnings|attempts?|retries|` +
 		`pages|users|objects|chunks|events|steps|turns|calls|results|responses|images|bugs|nodes|workers|jobs|tasks|milliseconds?|microseconds?|percent|of [0-9]+)(?:[^a-z]|$)` +
 		`|个|字节|毫秒|秒|条|行|次|分钟|小时|天|字|元|份|页|张|件|项|轮|步)`)
 
 	// Words that a status follows.
-	namesStatus = regexp.MustCompile(`(?:^[^a-z0-9\p{Han}]*|` +
+	namesStatus = lazily(`(?:^[^a-z0-9\p{Han}]*|` +
 		`(?:http(?:s|/[0-9](?:\.[0-9])?)?|status|code|error|err|exception|状态码?|错误码?|返回码?|代码|响应码?|报错|错误代码|<title>|<h1>)` +
 		`['"\])]*[ :=#("'\[_,/-]*(?:(?:is|of|was|number|no\.|with|为|是) ?)?['"(\[]*)$`)
 
 	// Words that a status may follow: then nothing may come that makes it a
 	// number of something.
-	maybeStatus = regexp.MustCompile(`(?:returned|returns|return|got|gets|received|replied|answered|answers|responded|responds|response|failed|fails|failure|server|` +
+	maybeStatus = lazily(`(?:returned|returns|return|got|gets|received|replied|answered|answers|responded|responds|response|failed|fails|failure|server|` +
 		`upstream|gateway|proxy|backend|origin|api|unexpected|rejected|gave|saw|返回了?|收到|失败)(?: with| by| as)?(?: an?| http)?['" :(=\[,-]*$`)
-	standsAlone = regexp.MustCompile(`^['")\]}>]*(?: ?$|[.,;:!)\]}"'|<>(]| ?[-–—·(\[{|:;]| (?:from|for|on|while|when|after|error|errors|status|response|by|at|in|to|and|but|again|because|instead|code|without|during)\b| ?[^\x00-\x7f])`)
+	standsAlone = lazily(`^['")\]}>]*(?: ?$|[.,;:!)\]}"'|<>(]| ?[-–—·(\[{|:;]| (?:from|for|on|while|when|after|error|errors|status|response|by|at|in|to|and|but|again|because|instead|code|without|during)\b| ?[^\x00-\x7f])`)
 )
 
 func isStatus(code int, before, after string) bool {
-	if counted.MatchString(after) {
+	if counted().MatchString(after) {
 		return false
 	}
-	if namesStatus.MatchString(before) {
+	if namesStatus().MatchString(before) {
 		return true
 	}
-	if maybeStatus.MatchString(before) && standsAlone.MatchString(after) {
+	if maybeStatus().MatchString(before) && standsAlone().MatchString(after) {
 		return true
 	}
 	return hasReason(code, after)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -25,9 +26,15 @@ type message struct {
 // maxText bounds what is read of a message: its head and its tail, in bytes.
 const maxText = 16 << 10
 
+// lazily compiles an expression when it is first looked for: most runs of a program meet
+// no failure, and all the expressions here take more than a millisecond.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 var (
-	ansiEscape = regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`)
-	jsonEscape = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\[nrt]`)
+	ansiEscape = lazily(`\x1b\[[0-9;:?]*[A-Za-z]`)
+	jsonEscape = lazily(`\\u[0-9a-fA-F]{4}|\\[nrt]`)
 )
 
 func read(text string) message {
@@ -56,13 +63,13 @@ func bound(text string) string {
 // web pages, JSON within JSON.
 func unescape(text string) string {
 	if strings.Contains(text, "\x1b[") {
-		text = ansiEscape.ReplaceAllString(text, "")
+		text = ansiEscape().ReplaceAllString(text, "")
 	}
 	if strings.Contains(text, "&") {
 		text = html.UnescapeString(text)
 	}
 	if strings.Contains(text, `\`) {
-		text = jsonEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		text = jsonEscape().ReplaceAllStringFunc(text, func(escape string) string {
 			if len(escape) == 2 {
 				return " "
 			}

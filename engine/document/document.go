@@ -81,7 +81,7 @@ type Brief struct {
 
 // ParseBrief reads a brief from a reply or file.
 func ParseBrief(text string) Brief {
-	r := briefHeadings.read(text)
+	r := briefHeadings().read(text)
 	return Brief{
 		Goal:     r.text(FieldGoal),
 		Accept:   r.text(FieldAccept),
@@ -135,7 +135,7 @@ type Goal struct {
 
 // ParseGoal reads a goal from a reply or file.
 func ParseGoal(text string) Goal {
-	r := goalHeadings.read(text)
+	r := goalHeadings().read(text)
 	return Goal{Statement: r.text(FieldStatement), Checks: r.items(FieldChecks, placeholderSet)}
 }
 
@@ -212,7 +212,7 @@ type Verdict struct {
 // ParseVerdict reads a verdict from a reply or file. The state comes from the
 // conclusion, or from the whole of a reply of one line without a conclusion.
 func ParseVerdict(text string) Verdict {
-	r := verdictHeadings.read(text)
+	r := verdictHeadings().read(text)
 	return Verdict{State: r.verdict(), Reason: r.text(FieldReason), Failed: r.items(FieldFailed, noneSet)}
 }
 
@@ -272,7 +272,7 @@ type Handoff struct {
 
 // ParseHandoff reads the handoff of a step from a reply or file.
 func ParseHandoff(text, step string) Handoff {
-	r := handoffHeadings.read(text)
+	r := handoffHeadings().read(text)
 	return Handoff{
 		Doing:    r.text(FieldDoing),
 		Decided:  r.text(FieldDecided),

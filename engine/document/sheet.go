@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -26,20 +27,21 @@ type sheetField struct {
 
 func (f sheetField) empty() bool { return f.text == "" && len(f.items) == 0 }
 
+// The headings are made when a document is first read.
 var (
-	briefHeadings   = newHeadings(briefNames)
-	goalHeadings    = newHeadings(goalNames)
-	verdictHeadings = newHeadings(verdictNames)
-	handoffHeadings = newHeadings(handoffNames)
+	briefHeadings   = sync.OnceValue(func() *headings { return newHeadings(briefNames) })
+	goalHeadings    = sync.OnceValue(func() *headings { return newHeadings(goalNames) })
+	verdictHeadings = sync.OnceValue(func() *headings { return newHeadings(verdictNames) })
+	handoffHeadings = sync.OnceValue(func() *headings { return newHeadings(handoffNames) })
 
-	headingsOf = map[Kind]*headings{
+	headingsOf = map[Kind]func() *headings{
 		KindBrief: briefHeadings, KindGoal: goalHeadings, KindVerdict: verdictHeadings, KindHandoff: handoffHeadings,
 	}
 )
 
 func (k Kind) headed(text string) bool {
 	t := headingsOf[k]
-	return t != nil && len(t.read(text).sections) > 0
+	return t != nil && len(t().read(text).sections) > 0
 }
 
 func (f Field) heading(lang string) string {
@@ -125,7 +127,7 @@ func (s sheet) title(w wording) string {
 // sections writes the fields below ## headings, or below # ones when a field
 // brings ## headings of its own, which would end it otherwise.
 func (s sheet) sections(lang string) string {
-	t := headingsOf[s.kind]
+	t := headingsOf[s.kind]()
 	level := 2
 	for _, f := range s.fields {
 		if t.hasSubheading(f.text, level) {
@@ -174,10 +176,10 @@ func amend(to, text string) string {
 
 func briefAddition(title, text string) string {
 	title = oneLine(title)
-	if h, ok := briefHeadings.scan("### " + title); ok && !h.foreign {
+	if h, ok := briefHeadings().scan("### " + title); ok && !h.foreign {
 		title = "(" + title + ")"
 	}
-	return "\n### " + title + "\n\n" + briefHeadings.escapeText(normalize(text), 2) + "\n"
+	return "\n### " + title + "\n\n" + briefHeadings().escapeText(normalize(text), 2) + "\n"
 }
 
 func (v Verdict) feedback(lang string) string {

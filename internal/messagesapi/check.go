@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // check refuses what the API refuses, in its words as far as they are known, and
@@ -75,12 +76,12 @@ func checkMaxTokens(r *Request, p *parsedBody, m Model) error {
 
 const toolNamePattern = `^[a-zA-Z0-9_-]{1,128}$`
 
-var toolName = regexp.MustCompile(toolNamePattern)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(toolNamePattern) })
 
 func checkTools(r *Request) error {
 	seen := map[string]bool{}
 	for i, t := range r.Tools {
-		if !toolName.MatchString(t.Name) {
+		if !toolName().MatchString(t.Name) {
 			return invalid("tools.%d.custom.name: String should match pattern '%s'", i, toolNamePattern)
 		}
 		if seen[t.Name] {
@@ -163,7 +164,7 @@ func checkContents(r *Request) error {
 			if _, isObject := fields(b.Input); !isObject {
 				return invalid("messages.%d.content.%d.tool_use.input: Input should be a valid dictionary", i, j)
 			}
-			if !toolName.MatchString(b.Name) {
+			if !toolName().MatchString(b.Name) {
 				return invalid("messages.%d.content.%d.tool_use.name: String should match pattern '%s'", i, j, toolNamePattern)
 			}
 		}

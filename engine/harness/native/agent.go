@@ -213,12 +213,14 @@ func (t *thread) started(ctx context.Context, cut []transcript.Call) map[string]
 	return agents
 }
 
-var agentIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var agentIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+const longestAgentID = 64
 
 // recall reads how the subagent to resume was started.
 func (s *subagent) recall(ctx context.Context) (why string) {
 	r := s.parent.run
-	if !agentIDForm.MatchString(s.id) {
+	if !agentIDForm.MatchString(s.id) || len(s.id) > longestAgentID {
 		return fmt.Sprintf("%q is no id of a subagent. Take the id from its report.", s.id)
 	}
 	entries, err := r.load(ctx, r.subKey(s.id))

@@ -15,8 +15,11 @@ import (
 // modes are the permission modes.
 var modes = []string{"", string(harness.Default), string(harness.AcceptEdits), string(harness.Plan), string(harness.BypassPermissions)}
 
-// toolName is what providers take as the name of a tool.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+// toolName and longestToolName are what providers take as the name of a tool. The length is
+// not part of the expression, which it would make large.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+const longestToolName = 128
 
 // checkNames reports every kind of name that means nothing, before anything is
 // stored or spent.
@@ -28,7 +31,7 @@ func (r *run) checkNames() error {
 	}
 	for _, t := range r.turn.HostTools {
 		d := t.Definition()
-		if !toolName.MatchString(d.Name) {
+		if !toolName.MatchString(d.Name) || len(d.Name) > longestToolName {
 			return fmt.Errorf("a host tool is called %q; a name has 1 to 128 letters, digits, _ and -", d.Name)
 		}
 		if len(d.Schema) > 0 && !isObject(d.Schema) {

@@ -60,6 +60,11 @@ type Config struct {
 	// DefaultView.
 	View *transcript.Policy
 
+	// Own are files and folders that the program itself writes while agents run, such
+	// as a recording; absolute. They are not copied for a judge, and within the
+	// workspace they are no change of what is judged. RunDir is one by itself.
+	Own []string
+
 	// Workbench is where agents leave scripts, artifacts and notes; nil: none. A
 	// workflow may bring its own.
 	Workbench *workbench.Bench
@@ -77,6 +82,9 @@ type Config struct {
 	// failure.Policy's defaults. NoRetry turns repeating off.
 	Resilience *failure.Policy
 	NoRetry    bool
+	// Sleep waits between attempts; false means that ctx ended first. nil waits as
+	// long as it says.
+	Sleep func(ctx context.Context, d time.Duration) bool
 	// Endpoint is the URL probed while the network is away; empty means that
 	// nobody waits for the network.
 	Endpoint string

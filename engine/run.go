@@ -309,7 +309,7 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 	a.result.hopeless = class == failure.Fatal
 	a.result.Errors = append(a.result.Errors, text)
 	a.emit(event.Event{Kind: event.Error, Text: text, Payload: map[string]any{"class": class.String()}})
-	if failure.Overflow(text) {
+	if failure.Overflow(text) && !failure.Final(err) {
 		if a.canHandOver() {
 			a.result.Errors = a.result.Errors[:len(a.result.Errors)-1] // the mark says it
 			return a.handOver(ctx, text)
@@ -322,7 +322,7 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 	delay := a.rt.retry.Delay(a.result.Attempts, a.rt.float, failure.RetryAfter(err))
 	a.emit(event.Event{Kind: event.Retry, Text: text, Payload: map[string]any{
 		"attempt": a.result.Attempts + 1, "delay_s": delay.Seconds(), "class": class.String()}})
-	if !sleep(ctx, delay) || !a.waitOnline(ctx) {
+	if !a.rt.sleep(ctx, delay) || !a.waitOnline(ctx) {
 		return a.fail(causeText(ctx))
 	}
 	if a.result.SessionID != "" && a.own {

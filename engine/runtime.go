@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -37,6 +38,7 @@ type base struct {
 	manifest  *manifest
 	fan       *event.Fanout
 	now       func() time.Time
+	sleep     func(ctx context.Context, d time.Duration) bool
 	random    io.Reader
 
 	closed  atomic.Bool
@@ -52,9 +54,12 @@ func newRuntime(c Config) (*Runtime, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	b := &base{config: c, now: c.Now, random: c.Random, active: map[*activeRun]struct{}{}}
+	b := &base{config: c, now: c.Now, sleep: c.Sleep, random: c.Random, active: map[*activeRun]struct{}{}}
 	if b.now == nil {
 		b.now = time.Now
+	}
+	if b.sleep == nil {
+		b.sleep = sleep
 	}
 	if b.random == nil {
 		b.random = rand.Reader

@@ -31,7 +31,7 @@ const copyPrefix = ".flower-copy-"
 // newThrowaway copies the workspace beside itself, where the file system can share
 // blocks, or into the temporary folder.
 func (rt *Runtime) newThrowaway(ctx context.Context) (_ *throwaway, err error) {
-	t := &throwaway{original: rt.workspace, skip: []string{rt.runDir, filepath.Join(rt.workspace, ".flower")}}
+	t := &throwaway{original: rt.workspace, skip: append([]string{rt.runDir, filepath.Join(rt.workspace, ".flower")}, rt.config.Own...)}
 	if t.before, err = t.digest(ctx); err != nil {
 		return nil, fmt.Errorf("look at the workspace before the judge: %w", err)
 	}

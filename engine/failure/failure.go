@@ -87,6 +87,7 @@ type Response interface {
 // Classify says what to do about err. What has a type decides before words
 // do, anywhere in the tree of wrapped errors, and Fatal before Transient:
 //
+//   - what is [Final] is Fatal;
 //   - a [Response] by its error type and status, except that a rate limit
 //     whose text says that money ran out is Fatal (see [OutOfCredit]);
 //   - name resolution, network, system call, TLS and certificate errors;
@@ -99,6 +100,9 @@ type Response interface {
 func Classify(err error) Class {
 	if err == nil {
 		return Unknown
+	}
+	if Final(err) {
+		return Fatal
 	}
 	if c := classifyTyped(err); c != Unknown {
 		return c
@@ -113,6 +117,14 @@ func Classify(err error) Class {
 // "read 400 bytes" hold none. English and Chinese are read, in any case, with
 // any separators.
 func ClassifyText(text string) Class { return read(text).class() }
+
+// Final reports whether an error in err's tree has a method Final() bool that says
+// so: nothing mends it, and what its text quotes is no sign of anything. It is
+// Fatal; ask Final before [Overflow].
+func Final(err error) bool {
+	var final interface{ Final() bool }
+	return errors.As(err, &final) && final.Final()
+}
 
 // Overflow reports whether one of the texts, the errors of one attempt, says
 // that the request did not fit: the model's window, its limit of input tokens,

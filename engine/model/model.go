@@ -94,6 +94,10 @@ type Meta struct {
 	Session string
 	Agent   string // the subagent's id, empty on the main thread
 	Turn    int    // from 1: the number of assistant messages in the transcript + 1
+	// Call is the id of the tool call that a request beside the conversation serves,
+	// such as a search; empty for the conversation itself.
+	Call string
+	Dir  string // the folder the agent works in
 }
 
 // Reply is the model's answer.

@@ -91,6 +91,10 @@ type Config struct {
 	// AllowPrivate lets WebFetch reach loopback and private addresses.
 	AllowPrivate bool
 
+	// Sleep waits before a request is sent again; false means that ctx ended first.
+	// nil waits as long as it says.
+	Sleep func(ctx context.Context, d time.Duration) bool
+
 	Version string           // of the program, as entries name it
 	Now     func() time.Time // nil means time.Now
 	NewID   func() string    // of sessions and entries; nil means random UUIDs
@@ -136,6 +140,9 @@ func New(c Config) *Harness {
 	}
 	if c.MaxDepth <= 0 {
 		c.MaxDepth = 1
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -24,7 +24,7 @@ func (t *thread) build(maxTokens int) model.Request {
 		Extra:     maps.Clone(t.prefix.Extra),
 		Previous:  t.previous,
 		Meta: model.Meta{Step: t.run.turn.Step, Role: t.role, Session: t.run.session, Agent: t.id,
-			Turn: t.answers + 1},
+			Turn: t.answers + 1, Dir: t.dir},
 	}
 }
 

@@ -49,7 +49,7 @@ func (t *thread) search(ctx context.Context, c tool.Call) tool.Result {
 	if len(in.Blocked) > 0 {
 		flag.any("blocked_domains", in.Blocked)
 	}
-	reply, err := t.aside(ctx, model.Request{
+	reply, err := t.aside(ctx, c.ID, model.Request{
 		Model: t.prefix.Model, MaxTokens: searchTokens,
 		Tools:    []json.RawMessage{flag.bytes()},
 		Messages: []model.Message{{Role: "user", Content: []json.RawMessage{textBlock(searchOrder + in.Query)}}},
@@ -67,9 +67,10 @@ func (t *thread) search(ctx context.Context, c tool.Call) tool.Result {
 
 const searchOrder = "Search the web for the following and answer with the facts found, each with its source's address. Do not add what no source says.\n\n"
 
-// aside sends a request beside the conversation, within the budget.
-func (t *thread) aside(ctx context.Context, req model.Request) (model.Reply, error) {
-	req.Meta = model.Meta{Step: t.run.turn.Step, Role: t.role, Session: t.run.session, Agent: t.id, Turn: 1}
+// aside sends a request beside the conversation, for one of its calls, within the
+// budget.
+func (t *thread) aside(ctx context.Context, call string, req model.Request) (model.Reply, error) {
+	req.Meta = model.Meta{Step: t.run.turn.Step, Role: t.role, Session: t.run.session, Agent: t.id, Turn: 1, Call: call, Dir: t.dir}
 	input := 0.0
 	if p := t.info.Price; p != nil {
 		// What the provider reads while it searches is counted as input.

@@ -44,7 +44,7 @@ func (t *thread) ask(ctx context.Context) (answer, error) {
 		}
 		t.say(event.Event{Kind: event.System, Text: fmt.Sprintf("a request failed and is sent again in %s: %v", delay.Round(time.Millisecond), err),
 			Payload: map[string]any{"retry": try + 1, "delay_s": delay.Seconds()}})
-		if !sleep(ctx, delay) {
+		if !t.run.h.config.Sleep(ctx, delay) {
 			return answer{}, context.Cause(ctx)
 		}
 	}

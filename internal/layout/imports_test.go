@@ -57,6 +57,7 @@ var allowed = map[string][]string{
 		"engine/failure", "internal/messagesapi"},
 	"internal/layout": {},
 	"internal/socket": {},
+	"internal/live":   {"engine/event", "internal/atomicfile", "internal/socket"},
 	"internal/crash":  {"engine/transcript", "store", "store/storetest"},
 	"cmd/flower":      {everything},
 	"examples":        {everything},

@@ -32,6 +32,9 @@ func (s Spec) Check() error {
 	case s.MaxBudgetUSD < 0:
 		return fmt.Errorf("spec %s: max_budget_usd is %v; it must not be negative (0 means no limit)", s.Name, s.MaxBudgetUSD)
 	}
+	if field, err := CheckCompact(s.Compact); err != nil {
+		return fmt.Errorf("spec %s: compact.%s %w", s.Name, field, err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.MCPServers)) {
 		if _, err := s.MCPServers[name].Check(name); err != nil {
 			return fmt.Errorf("spec %s: mcp_servers.%s: %w", s.Name, name, err)
@@ -40,10 +43,22 @@ func (s Spec) Check() error {
 	return nil
 }
 
+// checkSpec reports what cannot work with this harness.
+func (rt *Runtime) checkSpec(s Spec) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if c, ok := rt.config.Harness.(harness.Compactor); s.Compact.Mode == harness.CompactAuto && (!ok || !c.Compacts()) {
+		return fmt.Errorf("spec %s: compact.mode is auto, but the %s harness has no compaction; handoff does its work: leave compact out, or use the claude harness",
+			s.Name, rt.config.Harness.Name())
+	}
+	return nil
+}
+
 // Compile makes a spec the agent of a harness turn, as Run does it; for programs
 // that drive a harness themselves.
 func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
-	if err := s.Check(); err != nil {
+	if err := rt.checkSpec(s); err != nil {
 		return harness.Agent{}, err
 	}
 	a := harness.Agent{
@@ -58,6 +73,7 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 		Env:             s.Env,
 		Workers:         s.Workers,
 		MCPServers:      s.MCPServers,
+		Compact:         s.Compact,
 	}
 	if s.DelegateOnly {
 		a.PageChars = rt.pageChars()

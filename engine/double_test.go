@@ -46,7 +46,11 @@ type script struct {
 	answers []answer
 	sent    []sent
 	made    int
+	// compacts: it can shorten conversations by itself.
+	compacts bool
 }
+
+func (s *script) Compacts() bool { return s.compacts }
 
 func (*script) Name() string                               { return "script" }
 func (*script) Prices(_ context.Context, name string) bool { return name != "unpriced" }

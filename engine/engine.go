@@ -120,9 +120,13 @@ type Spec struct {
 	MaxTurns        int     // model turns; 0 = no limit
 	MaxBudgetUSD    float64 // hard ceiling, checked before each request; 0 = none
 	PermissionMode  harness.PermissionMode
-	Workers         map[string]harness.Worker
-	AddDirs         []string
-	Env             map[string]string // for the agent's commands
+	// Compact says whether the harness may shorten the conversation by itself. Unset,
+	// it does not where sessions hand over; CompactAuto takes the place of the line at
+	// which they do.
+	Compact harness.Compaction
+	Workers map[string]harness.Worker
+	AddDirs []string
+	Env     map[string]string // for the agent's commands
 	// MCPServers bring tools, by the servers' names; AllowedTools name them one by
 	// one, as mcp__<server>__<tool>.
 	MCPServers map[string]harness.MCPServer
@@ -225,6 +229,10 @@ func (rt *Runtime) Close() {
 // ErrClosed is returned by Run and RunWorkflow after Close.
 var ErrClosed = errors.New("the runtime is closed")
 
+// ErrNoStep is wrapped by the error of a workflow, or of its replay, that is to begin
+// at a step, or show one, that it does not have.
+var ErrNoStep = errors.New("no step is called")
+
 // Run runs one agent on one prompt to the end of its turn: retrying, resuming
 // and waiting as SPEC 4.2 and 11 say. The Result is real and in the manifest
 // even when the agent failed; the error is for orders that cannot be carried out
@@ -233,6 +241,10 @@ var ErrClosed = errors.New("the runtime is closed")
 func (rt *Runtime) Run(ctx context.Context, spec Spec, prompt string, o RunOptions) (Result, error) {
 	return rt.run(ctx, spec, prompt, o)
 }
+
+// Check reports the first thing in a spec that cannot work here, as Run would before
+// anything is spent.
+func (rt *Runtime) Check(s Spec) error { return rt.checkSpec(s) }
 
 // RunWorkflow runs the steps of w in order, under a run id of its own. The
 // Ending tells how it went; the error is for a workflow that cannot start.

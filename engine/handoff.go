@@ -13,6 +13,7 @@ import (
 	"github.com/flowerlua/flower/engine/document"
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/internal/atomicfile"
 )
 
 // HandoffPolicy says when a session whose context fills up is replaced, by way of
@@ -56,20 +57,26 @@ const (
 // handoffLine is where one Run hands over.
 type handoffLine struct {
 	on          bool
+	compacted   bool // the harness keeps the context below the line by itself
 	window      int64
 	at          int64 // the line
 	warnAt      int64
 	generations int
 }
 
-func (rt *Runtime) handoffLine(ctx context.Context, model string) handoffLine {
+// watched: the run stops at the line. Where it does not, it still hands over when
+// the provider says that the context is full.
+func (l handoffLine) watched() bool { return l.on && !l.compacted }
+
+func (rt *Runtime) handoffLine(ctx context.Context, agent harness.Agent) handoffLine {
 	p := rt.config.Handoff
 	if p == nil {
 		p = &HandoffPolicy{}
 	}
-	l := handoffLine{on: !p.Off, window: p.Window, generations: p.MaxGenerations}
+	l := handoffLine{on: !p.Off, window: p.Window, generations: p.MaxGenerations,
+		compacted: agent.Compact.Mode == harness.CompactAuto}
 	if l.window == 0 {
-		l.window = rt.window(ctx, model)
+		l.window = rt.window(ctx, agent.Model)
 	}
 	headroom := p.Headroom
 	if headroom == 0 {
@@ -102,7 +109,7 @@ func (rt *Runtime) window(ctx context.Context, model string) int64 {
 // that the line is near. It is called for every event, on the goroutine that
 // emits it.
 func (a *activeRun) watch(e event.Event) {
-	if !a.line.on || e.Subagent != "" || e.Context < a.line.warnAt || a.warned.Swap(true) {
+	if !a.line.watched() || e.Subagent != "" || e.Context < a.line.warnAt || a.warned.Swap(true) {
 		return
 	}
 	a.emitPlain(event.Event{Kind: event.Handoff, Context: e.Context,
@@ -214,9 +221,6 @@ func (a *activeRun) archiveHandoff(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	stamp := a.rt.now().Format("20060102-150405")
 	for n := 1; ; n++ {
 		to := filepath.Join(dir, fmt.Sprintf("%s-%s.md", name, stamp))
@@ -224,7 +228,7 @@ func (a *activeRun) archiveHandoff(path string) error {
 			to = filepath.Join(dir, fmt.Sprintf("%s-%s-%d.md", name, stamp, n))
 		}
 		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return os.Rename(path, to)
+			return atomicfile.Move(path, to)
 		}
 	}
 }

@@ -55,6 +55,7 @@ type RoleOptions struct {
 	Effort       string
 	MaxTurns     int
 	MaxBudgetUSD float64
+	Compact      harness.Compaction
 	Guards       []guard.Guard
 	Env          map[string]string
 	// Human gives the role the tools that reach a person. They must be among
@@ -77,7 +78,7 @@ func (o RoleOptions) spec(role Role, name string) Spec {
 		rules += "\n" + o.Instructions
 	}
 	return Spec{Name: name, Instructions: rules, Model: o.Model, Effort: o.Effort, MaxTurns: o.MaxTurns,
-		MaxBudgetUSD: o.MaxBudgetUSD, Guards: o.Guards, Env: o.Env, PermissionMode: harness.Default}
+		MaxBudgetUSD: o.MaxBudgetUSD, Compact: o.Compact, Guards: o.Guards, Env: o.Env, PermissionMode: harness.Default}
 }
 
 // Coordinator dispatches workers and does nothing itself: no Write, Edit or Bash

@@ -121,7 +121,7 @@ func (rt *Runtime) newActiveRun(ctx context.Context, spec Spec, prompt string, o
 		return nil, err
 	}
 	a := &activeRun{rt: rt, spec: spec, agent: agent, label: o.StepName, opts: o, task: prompt, prompt: prompt,
-		bench: rt.benchFor(spec), line: rt.handoffLine(ctx, agent.Model), words: make(chan string, 1), sink: event.Discard, priced: true,
+		bench: rt.benchFor(spec), line: rt.handoffLine(ctx, agent), words: make(chan string, 1), sink: event.Discard, priced: true,
 		next: harness.Session{Resume: o.Resume, Fork: o.Fork, At: o.ResumeAt}}
 	if a.label == "" {
 		a.label = spec.Name
@@ -197,11 +197,15 @@ func (a *activeRun) canHandOver() bool { return a.line.on && a.result.SessionID 
 func (a *activeRun) turn() harness.Turn {
 	rt := a.rt
 	limits := harness.Limits{Turns: a.spec.MaxTurns, USD: a.spec.MaxBudgetUSD, SpentUSD: a.cost}
-	if a.line.on {
+	agent := a.agent
+	if a.line.on && agent.Compact.Mode == "" {
+		agent.Compact.Mode = harness.CompactNoSummary // who hands over keeps what there is to hand over
+	}
+	if a.line.watched() {
 		limits.ContextLine = a.line.at
 	}
 	return harness.Turn{
-		Agent:   a.agent,
+		Agent:   agent,
 		Prompt:  a.prompt,
 		Session: a.next,
 		Store:   rt.config.Store,

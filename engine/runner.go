@@ -47,6 +47,11 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	if err := checkFrom(w, o); err != nil {
 		return Ending{}, err
 	}
+	for _, s := range w.flat() {
+		if err := rt.checkSpec(s.Spec); err != nil {
+			return Ending{}, fmt.Errorf("step %s: %w", s.Name, err)
+		}
+	}
 	if rt.closed.Load() {
 		return Ending{}, ErrClosed
 	}
@@ -96,7 +101,7 @@ func checkFrom(w *Workflow, o WorkflowOptions) error {
 		names = append(names, s.Name)
 	}
 	if !slices.Contains(names, o.From) {
-		return fmt.Errorf("no step is called %q%s; there are %s", o.From, spell.Hint(o.From, names), strings.Join(names, ", "))
+		return fmt.Errorf("%w %q%s; there are %s", ErrNoStep, o.From, spell.Hint(o.From, names), strings.Join(names, ", "))
 	}
 	return nil
 }

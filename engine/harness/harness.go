@@ -43,6 +43,12 @@ type Windower interface {
 	Window(ctx context.Context, model string) int64
 }
 
+// Compactor is a Harness that can shorten a conversation by itself. One that is
+// none has no CompactAuto.
+type Compactor interface {
+	Compacts() bool
+}
+
 // OrderError is the error of a turn that cannot be carried out as it is ordered: an
 // unknown tool, an empty prompt. Nothing was stored or spent, and nobody repeats it.
 type OrderError struct{ Err error }
@@ -133,6 +139,8 @@ type Agent struct {
 	// PageChars bounds what the main thread sees of a file at a time, in
 	// characters; 0 means the tools' own limit.
 	PageChars int
+	// Compact says whether the harness may shorten the conversation by itself.
+	Compact Compaction
 }
 
 // Offers reports whether the main thread may call the named tool.
@@ -197,6 +205,26 @@ const (
 	AcceptEdits       PermissionMode = "acceptEdits"
 	Plan              PermissionMode = "plan"
 	BypassPermissions PermissionMode = "bypassPermissions"
+)
+
+// Compaction says whether a harness may shorten a conversation that fills its
+// context. The zero value leaves that to the harness, which does not where
+// Limits.ContextLine is set.
+type Compaction struct {
+	Mode CompactMode
+	// Window is how large the context is taken to be, in tokens, of CompactAuto
+	// alone; 0: as large as the model's.
+	Window int64
+}
+
+// CompactMode is what becomes of a conversation that fills its context.
+type CompactMode string
+
+// The modes; empty is unset.
+const (
+	CompactAuto      CompactMode = "auto"       // it is summarised, when the harness thinks so
+	CompactNoSummary CompactMode = "no_summary" // it is not: what was said stays as it was said
+	CompactOff       CompactMode = "off"        // the harness has no compaction, not even when asked for it
 )
 
 // Stop says why a turn ended.

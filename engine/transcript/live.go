@@ -10,7 +10,8 @@ import "fmt"
 // when calls ran side by side, and whatever else hangs on it.
 //
 // A parent that is missing or leads round in a circle is passed by: the branch goes
-// on with the entry before it. ErrNotFound means that there is no entry at.
+// on with the entry before it. What a compaction has preserved comes behind its
+// summary, although it was recorded before. ErrNotFound means that there is no entry at.
 // The result shares the entries. It takes linear time.
 func Live(entries []Entry, at string) ([]Entry, error) {
 	b := newBranch(entries)
@@ -27,6 +28,7 @@ func Live(entries []Entry, at string) ([]Entry, error) {
 		b.joinTree() // no message, no branches
 	} else {
 		b.climb(leaf)
+		b.joinPreserved()
 	}
 	b.joinLoose()
 	b.joinReplies()
@@ -58,10 +60,14 @@ type branch struct {
 	live  []bool
 	end   int  // entries from here on do not count
 	side  bool // every message is of a subagent
+	// moved entries do not count at their place but behind another entry.
+	moved  map[int]bool
+	behind map[int][]int
 }
 
 func newBranch(entries []Entry) *branch {
-	b := &branch{list: entries, index: make(map[string]int, len(entries)), live: make([]bool, len(entries)), end: len(entries), side: true}
+	b := &branch{list: entries, index: make(map[string]int, len(entries)), live: make([]bool, len(entries)), end: len(entries), side: true,
+		moved: map[int]bool{}, behind: map[int][]int{}}
 	for i := range entries {
 		e := &entries[i]
 		if _, twice := b.index[e.UUID]; e.UUID != "" && !twice {
@@ -197,8 +203,11 @@ func (b *branch) collect() []Entry {
 			parent, known := b.index[e.Parent]
 			b.live[i] = known && b.live[parent]
 		}
-		if b.live[i] {
+		if b.live[i] && !b.moved[i] {
 			out = append(out, *e)
+		}
+		for _, at := range b.behind[i] {
+			out = append(out, b.list[at])
 		}
 	}
 	return out

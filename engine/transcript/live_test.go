@@ -54,6 +54,18 @@ func TestLive_selects_the_branch_that_leads_to_the_leaf(t *testing.T) {
 			lines: new(lines).add("a", "", says("1")).add("b", "", `"type":"system","subtype":"compact_boundary","logicalParentUuid":"a"`).add("c", "b", says("summary")),
 			want:  "b c",
 		},
+		"after a compaction, what it preserved comes behind the summary": {
+			lines: new(lines).add("a", "", says("1")).add("k1", "a", reply("m", "t1")).add("k2", "k1", gives("t1", "x")).
+				add("b", "", `"type":"system","subtype":"compact_boundary","compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["k1","k2","gone"]}}`).
+				add("s", "b", says("summary")).add("c", "s", replies("2")),
+			want: "b s k1 k2 c",
+		},
+		"back before a compaction": {
+			lines: new(lines).add("a", "", says("1")).add("k1", "a", replies("2")).
+				add("b", "", `"type":"system","subtype":"compact_boundary","compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["k1"]}}`).
+				add("s", "b", says("summary")),
+			at: "k1", want: "a k1",
+		},
 		"a missing parent is passed by": {
 			lines: new(lines).add("a", "", says("1")).add("b", "a", replies("2")).add("c", "torn", says("3")),
 			want:  "a b c",

@@ -140,12 +140,16 @@ func New(c Config) *Harness {
 }
 
 var (
-	_ harness.Harness  = (*Harness)(nil)
-	_ harness.Windower = (*Harness)(nil)
+	_ harness.Harness   = (*Harness)(nil)
+	_ harness.Windower  = (*Harness)(nil)
+	_ harness.Compactor = (*Harness)(nil)
 )
 
 // Name is "claude".
 func (h *Harness) Name() string { return "claude" }
+
+// Compacts is true: the program summarises long conversations, if it may.
+func (h *Harness) Compacts() bool { return true }
 
 // Prices reports whether the price of the named model, an alias or empty for the
 // default one, is known.

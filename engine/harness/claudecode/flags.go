@@ -130,7 +130,7 @@ var keyEnds = []string{"_API_KEY", "_APIKEY", "_AUTH_TOKEN", "_BEARER_TOKEN", "_
 // embedder's word: nobody else sets them and nothing inherits them.
 func (h *Harness) reserved(name string) bool {
 	return strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "CLAUDE_") || name == "CLAUDECODE" || name == jobVariable ||
-		slices.Contains(h.config.SecretEnv, name)
+		slices.Contains(compactionVariables, name) || slices.Contains(h.config.SecretEnv, name)
 }
 
 // likeKey names are not inherited; a spec that wants one names it in its env.
@@ -181,6 +181,7 @@ func (r *run) environment() ([]string, error) {
 		"NO_PROXY":                        withLoopback(os.Getenv("NO_PROXY")), "no_proxy": withLoopback(os.Getenv("no_proxy")),
 		jobVariable: os.Getenv(jobVariable) + r.mark,
 	})
+	maps.Copy(env, compaction(r.turn.Agent.Compact))
 	if slices.Contains(r.offered, "TodoWrite") {
 		env["CLAUDE_CODE_ENABLE_TASKS"] = "0" // the other tools for lists take its place
 	}
@@ -196,6 +197,35 @@ func (r *run) environment() ([]string, error) {
 		env["CLAUDE_CODE_DISABLE_BUNDLED_SKILLS"] = "1"
 	}
 	return r.h.environ(env), nil
+}
+
+// keepsAll: the program must not summarise the conversation. Who hands over does
+// not, unless the agent is told to.
+func (r *run) keepsAll() bool {
+	switch r.turn.Agent.Compact.Mode {
+	case harness.CompactAuto:
+		return false
+	case harness.CompactNoSummary, harness.CompactOff:
+		return true
+	}
+	return r.turn.Limits.ContextLine > 0
+}
+
+// compactionVariables are the program's switches of its compaction: nobody else's
+// environment throws them.
+var compactionVariables = []string{"DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"}
+
+// compaction is a policy as the program takes it. Where it is only not to summarise,
+// the hook refuses; switched off, the program ends a conversation that is nearly as
+// long as the window by itself.
+func compaction(c harness.Compaction) map[string]string {
+	switch {
+	case c.Mode == harness.CompactOff:
+		return map[string]string{"DISABLE_AUTO_COMPACT": "1", "DISABLE_COMPACT": "1"}
+	case c.Mode == harness.CompactAuto && c.Window > 0:
+		return map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": strconv.FormatInt(c.Window, 10)}
+	}
+	return nil
 }
 
 func withLoopback(list string) string {

@@ -46,8 +46,8 @@ func (r *run) hooks() map[string]any {
 		return []any{map[string]any{"hookCallbackIds": []string{id}, "timeout": hookTimeout}}
 	}
 	all := map[string]any{"PreToolUse": on(hookBefore), "PostToolUse": on(hookAfter), "PostToolUseFailure": on(hookFailed)}
-	if r.turn.Limits.ContextLine > 0 {
-		all["PreCompact"] = on(hookCompact) // who hands over does not compact
+	if r.keepsAll() {
+		all["PreCompact"] = on(hookCompact)
 	}
 	return all
 }
@@ -102,7 +102,7 @@ func (r *run) hook(ctx context.Context, q request) any {
 		// A failed call's result cannot be rewritten; guards see it all the same.
 		r.turn.Guards.After(context.WithoutCancel(ctx), r.call(in), guard.Reply{Value: in.Error, IsError: true})
 	case hookCompact:
-		return map[string]any{"decision": "block", "reason": "the engine hands the work over instead"}
+		return map[string]any{"decision": "block", "reason": "this conversation stays as it is"}
 	}
 	return map[string]any{}
 }

@@ -66,11 +66,12 @@ const (
 )
 
 // news is what a resumed session must be told: calls that were let run and of
-// which nothing is recorded, and a changed workbench.
-func (r *run) news(ctx context.Context, before told, live []transcript.Entry) ([]string, error) {
+// which nothing is recorded, and a changed workbench. recorded is everything, also
+// what does not count any more.
+func (r *run) news(ctx context.Context, before told, recorded []transcript.Entry) ([]string, error) {
 	var out []string
 	known := map[string]bool{}
-	for _, e := range live {
+	for _, e := range recorded {
 		known[e.UUID] = true
 		for _, id := range slices.Concat(e.ToolUses, e.ToolResults) {
 			known[id] = true

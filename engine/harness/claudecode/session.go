@@ -156,7 +156,7 @@ func (r *run) reopen(ctx context.Context, src transcript.Key, all []transcript.E
 	if err := r.restore(ctx, view); err != nil {
 		return nil, err
 	}
-	return r.news(ctx, before, live)
+	return r.news(ctx, before, slices.Concat(all, live))
 }
 
 // repair appends a result for every call that a crash left without one. A question

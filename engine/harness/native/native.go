@@ -209,6 +209,11 @@ func (h *Harness) check(t harness.Turn) error {
 	if strings.TrimSpace(t.Prompt) == "" {
 		return fmt.Errorf("agent %s: the prompt is empty", t.Agent.Name)
 	}
+	switch t.Agent.Compact.Mode {
+	case "", harness.CompactNoSummary, harness.CompactOff: // it never compacts
+	default:
+		return fmt.Errorf("agent %s: compact is %q; this harness has no compaction, so it is unset, no_summary or off", t.Agent.Name, t.Agent.Compact.Mode)
+	}
 	return t.Session.Check()
 }
 

@@ -18,7 +18,8 @@ type ReplayOptions struct {
 	// Rows are the accounts, oldest first: those of a manifest.
 	Rows []Result
 	// Run is the id of the run whose results are taken; empty: for each step the
-	// newest run that has one.
+	// newest run in which its agent ended its turn, and where there is none the
+	// newest run that has an account of it.
 	Run string
 	// Step is the only step to evaluate; empty: all. Those before it are evaluated
 	// too, since they fill the context, and left out of what is returned.
@@ -96,7 +97,7 @@ func (o ReplayOptions) check(flat []Step) error {
 		names = append(names, s.Name)
 	}
 	if o.Step != "" && !slices.Contains(names, o.Step) {
-		return fmt.Errorf("no step is called %q%s", o.Step, spell.Hint(o.Step, names))
+		return fmt.Errorf("%w %q%s", ErrNoStep, o.Step, spell.Hint(o.Step, names))
 	}
 	if o.Run != "" && !slices.ContainsFunc(o.Rows, func(r Result) bool { return r.Run == o.Run }) {
 		return fmt.Errorf("nothing is recorded of run %s", o.Run)
@@ -115,20 +116,31 @@ func isAttempt(label, step string) bool {
 // attempts are the recorded results of a step, all of one run.
 func (o ReplayOptions) attempts(step string) []Result {
 	run := o.Run
+	if run == "" {
+		run = o.newest(step)
+	}
 	var rows []Result
-	for _, row := range slices.Backward(o.Rows) {
-		if !isAttempt(row.Step, step) {
-			continue
-		}
-		if run == "" {
-			run = row.Run
-		}
-		if row.Run == run {
+	for _, row := range o.Rows {
+		if row.Run == run && isAttempt(row.Step, step) {
 			rows = append(rows, row)
 		}
 	}
-	slices.Reverse(rows)
 	return rows
+}
+
+// newest is the run whose results of a step are taken. One that only has requests
+// that failed says nothing to a gate.
+func (o ReplayOptions) newest(step string) (run string) {
+	for _, row := range slices.Backward(o.Rows) {
+		switch {
+		case !isAttempt(row.Step, step):
+		case row.OK:
+			return row.Run
+		case run == "":
+			run = row.Run
+		}
+	}
+	return run
 }
 
 // replay is one step.

@@ -180,7 +180,7 @@ end
 function M.starter(o)
   local ask = o.ask and o.ask:match("^%s*(.-)%s*$") or ""
   if o.isolate and not flower.system().git then
-    error(words.needs_git, 0)
+    error({ code = "usage", message = words.needs_git })
   end
   local at = places(o, false)
   if o.new then
@@ -188,7 +188,7 @@ function M.starter(o)
   end
   local waking = M.wake_state(o).waking
   if not waking and ask == "" then
-    error(words.ask_what, 0)
+    error({ code = "usage", message = words.ask_what })
   end
   at.bench = places(o, true).bench
 

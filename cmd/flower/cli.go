@@ -2,15 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/flowerlua/flower/internal/spell"
 )
 
 // globals are the flags that stand before the first word.
@@ -70,9 +68,6 @@ A first script:
 
 Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
 
-// subcommands are the words that are not scripts.
-var subcommands = []string{"run", "go", "once", "sessions", "runs", "setup", "init", "check", "replay", "doctor", "completion", "version"}
-
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("flower"),
@@ -98,9 +93,10 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	if err != nil {
 		return err
 	}
-	own, scriptArgs, err := split(words, takesValue(parser))
+	g := newGrammar(parser)
+	own, scriptArgs, err := g.split(words)
 	if err == nil {
-		err = refuseEmpty(own, takesValue(parser))
+		own, err = g.values(own)
 	}
 	if err != nil {
 		return err
@@ -115,12 +111,13 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	}()
 	parsed, err := parser.Parse(own)
 	if err != nil {
-		return wrongUse("%v (see flower --help)", err)
+		return g.explain(err, own)
 	}
-	if c.Fresh && c.From != "" {
-		return wrongUse("--fresh and --from exclude each other: fresh runs every step, from begins at one")
+	command, rest, _ := strings.Cut(parsed.Command(), " ")
+	if err := errors.Join(checkUse(command, parsed), c.checkGiven()); err != nil {
+		return err
 	}
-	switch command, rest, _ := strings.Cut(parsed.Command(), " "); command {
+	switch command {
 	case "go":
 		return a.runStarter(ctx, c)
 	case "once":
@@ -150,45 +147,11 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	}
 }
 
-// takesValue tells of a flag, as typed without its value, whether the next word
-// is its value; known is false for a flag there is not.
-func takesValue(parser *kong.Kong) func(flag string) (value, known bool) {
-	values := map[string]bool{"--help": false, "-h": false}
-	flags := slices.Clone(parser.Model.Flags)
-	for _, command := range parser.Model.Children {
-		if command.Name == "go" { // whose name can be left out
-			flags = append(flags, command.Flags...)
-		}
-	}
-	for _, f := range flags {
-		values["--"+f.Name] = !f.IsBool()
-		if f.Short != 0 {
-			values["-"+string(f.Short)] = !f.IsBool()
-		}
-	}
-	return func(flag string) (bool, bool) {
-		value, known := values[flag]
-		return value, known
-	}
-}
-
-// refuseEmpty reports a flag whose value is empty: mostly a variable of the shell
-// that is not set, which must not mean the default.
-func refuseEmpty(own []string, takesValue func(string) (value, known bool)) error {
-	for i, word := range own {
-		flag, text, joined := strings.Cut(word, "=")
-		value, _ := takesValue(flag)
-		if value && (joined && text == "" || !joined && i+1 < len(own) && own[i+1] == "") {
-			return wrongUse("%s is empty; leave it out, or give it a value", flag)
-		}
-	}
-	return nil
-}
-
 // split parts what is ours from what is the script's. The first word behind the
 // flags decides: a subcommand, else a script. kong sees only what is ours.
-func split(words []string, takesValue func(string) (value, known bool)) (own, script []string, err error) {
-	at := firstWord(words, takesValue)
+func (g *grammar) split(words []string) (own, script []string, err error) {
+	words = otherHelp(words)
+	at := g.firstWord(words)
 	if at == len(words) {
 		if slices.ContainsFunc(words, isHelp) {
 			return words, nil, nil
@@ -197,7 +160,7 @@ func split(words []string, takesValue func(string) (value, known bool)) (own, sc
 	}
 	word := words[at]
 	if word == "run" {
-		next := at + 1 + firstWord(words[at+1:], takesValue)
+		next := at + 1 + g.firstWord(words[at+1:])
 		if next == len(words) {
 			return words, nil, nil // kong says what is missing
 		}
@@ -206,11 +169,11 @@ func split(words []string, takesValue func(string) (value, known bool)) (own, sc
 	if word == "sessions" {
 		return words, nil, checkSessionsWord(words[at+1:])
 	}
-	if slices.Contains(subcommands, word) {
+	if child(g.root, word) != nil {
 		return words, nil, nil
 	}
-	script, err = words[at+1:], nil
-	isScript, err := classify(word, script)
+	script = words[at+1:]
+	isScript, err := g.classify(word, script)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,55 +185,13 @@ func split(words []string, takesValue func(string) (value, known bool)) (own, sc
 
 func isHelp(word string) bool { return word == "--help" || word == "-h" }
 
-// firstWord is the index of the first word that is neither a flag nor a flag's
-// value.
-func firstWord(words []string, takesValue func(string) (value, known bool)) int {
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		if !strings.HasPrefix(w, "-") || w == "-" {
-			return i
-		}
-		if value, known := takesValue(w); known && value {
-			i++
-		}
+// otherHelp puts what other programs call their help and version into our words.
+func otherHelp(words []string) []string {
+	switch {
+	case len(words) > 0 && words[0] == "help":
+		return append(slices.Clone(words[1:]), "--help")
+	case len(words) == 1 && words[0] == "--version":
+		return []string{"version"}
 	}
-	return len(words)
-}
-
-// classify tells a script from an ask. One bare word that nearly is a command or a
-// script is an error: a typing slip must not start a paid run.
-func classify(word string, rest []string) (script bool, err error) {
-	if strings.HasSuffix(word, ".lua") {
-		return true, checkScript(word)
-	}
-	if info, err := os.Stat(word); err == nil && !info.IsDir() {
-		return true, nil
-	}
-	if word == "--" || strings.ContainsAny(word, " \t\n") || slices.ContainsFunc(rest, func(w string) bool { return !strings.HasPrefix(w, "-") }) {
-		return false, nil
-	}
-	if match, ok := spell.Near(word, append(luaFiles(), subcommands...)); ok {
-		return false, wrongUse("%q is neither a command nor a script — did you mean %q? To have it made: flower go %s", word, match, word)
-	}
-	return false, nil
-}
-
-// checkScript reports a script that is not there, with the near match.
-func checkScript(path string) error {
-	if _, err := os.Stat(path); err == nil || !os.IsNotExist(err) {
-		return nil // what else may be wrong is said when it is read
-	}
-	return wrongUse("there is no script %s%s", path, spell.Hint(path, luaFiles()))
-}
-
-// luaFiles are the scripts in the current folder.
-func luaFiles() []string {
-	var names []string
-	entries, _ := os.ReadDir(".") // without a list there is no near match
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".lua") {
-			names = append(names, e.Name())
-		}
-	}
-	return names
+	return words
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ type replayCommand struct {
 	Script string   `arg:"" name:"script.lua" help:"The script."`
 	Args   []string `arg:"" optional:"" help:"Its arguments, as for a run."`
 	Step   string   `placeholder:"STEP" help:"The only step to show."`
-	Run    string   `placeholder:"RUN" help:"The beginning of the id of the run whose results are taken, or last; for each step the newest result by default."`
+	Run    string   `placeholder:"RUN" help:"The beginning of the id of the run whose results are taken, or last; for each step the newest that has a result by default."`
 	Watch  bool     `help:"Evaluate again when the script, or another one beside it, changes."`
 }
 
@@ -66,7 +67,7 @@ func (a *app) replayWatch(ctx context.Context, c *cli) error {
 }
 
 func (a *app) replayOnce(ctx context.Context, c *cli) (err error) {
-	workspace, runDir, err := c.places()
+	workspace, runDir, err := c.existing()
 	if err != nil {
 		return err
 	}
@@ -94,11 +95,31 @@ func (a *app) replayOnce(ctx context.Context, c *cli) (err error) {
 		return err
 	}
 	found, err := program.Replay(ctx, rt, c.Replay.Args, o)
-	if err := errors.Join(err, done()); err != nil {
-		a.printReplayed(found)
+	err = errors.Join(err, done())
+	failed := a.printReplayed(found, o)
+	if errors.Is(err, engine.ErrNoStep) {
+		return wrongUse("--step: %v", err)
+	}
+	if err != nil {
 		return err
 	}
-	return a.printReplayed(found)
+	return failed
+}
+
+// tellRun says on standard error which run the results come from, and why not from
+// a newer one.
+func (a *app) tellRun(r engine.Replayed, o engine.ReplayOptions) {
+	why := ""
+	for _, row := range slices.Backward(o.Rows) {
+		if row.Run == r.Result.Run || o.Run != "" {
+			break
+		}
+		if base, _, _ := strings.Cut(row.Step, "#"); base == r.Step {
+			why = fmt.Sprintf(" (run %s is newer and has no result: %s)", row.Run, oneLine(clean(row.Error)))
+			break
+		}
+	}
+	fmt.Fprintf(a.err, "results of run %s%s\n", r.Result.Run, why)
 }
 
 // tellReplay shows what a callback logs.
@@ -116,10 +137,15 @@ var verdicts = map[engine.Verdict]string{
 
 // printReplayed shows each attempt; the error counts the steps whose last attempt
 // does not pass.
-func (a *app) printReplayed(all []engine.Replayed) error {
+func (a *app) printReplayed(all []engine.Replayed, o engine.ReplayOptions) error {
 	last := map[string]engine.Verdict{}
+	run := ""
 	for _, r := range all {
 		last[r.Step] = r.Verdict
+		if of := r.Result.Run; of != "" && of != run {
+			run = of
+			a.tellRun(r, o)
+		}
 		a.printAttempt(r)
 	}
 	failed := 0

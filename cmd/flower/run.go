@@ -60,6 +60,9 @@ func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error
 	if b.src, err = c.source(workspace); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
+	if err := a.makeWorkspace(c, workspace); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
 	if b.db, err = store.Open(filepath.Join(runDir, "sessions"), nil); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
@@ -108,9 +111,6 @@ func (b *bed) close() error {
 
 // runScript runs a script's workflow.
 func (a *app) runScript(ctx context.Context, c *cli, args []string) error {
-	if c.ComputeLimit <= 0 {
-		return wrongUse("--compute-limit is %v; it must be more than nothing", c.ComputeLimit)
-	}
 	program, err := luabind.LoadFile(c.Run.Script, c.luaOptions(nil))
 	if err != nil {
 		return err
@@ -143,7 +143,13 @@ func (a *app) explain(ctx context.Context, c *cli, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
+	if errors.Is(err, engine.ErrNoStep) && c.From != "" {
+		return wrongUse("--from: %v", err)
+	}
 	var scriptErr *luabind.Error
+	if errors.As(err, &scriptErr) && scriptErr.Code == luabind.CodeUsage {
+		return wrongUse("%s", scriptErr.Message)
+	}
 	if c.Verbose && errors.As(err, &scriptErr) && scriptErr.Backtrace() != "" {
 		fmt.Fprintln(a.err, clean(scriptErr.Backtrace()))
 	}
@@ -226,11 +232,15 @@ type sinks struct {
 	recent *recent
 	file   *eventFile // nil without --events
 	onAsk  func()     // told of each question; nil: nobody
+	// hide: the event is not shown to a person, who is told otherwise; nil: all are.
+	hide func(event.Event) bool
 }
 
 func (s *sinks) Emit(e event.Event) {
 	s.recent.Emit(e)
-	s.screen.Emit(e)
+	if s.hide == nil || !s.hide(e) {
+		s.screen.Emit(e)
+	}
 	if e.Kind == event.Ask && e.Payload["state"] == "asked" && s.onAsk != nil {
 		s.onAsk()
 	}

@@ -32,13 +32,16 @@ type account struct {
 // runs prints the accounts.
 func (a *app) runs(ctx context.Context, c *cli) error {
 	cmd := &c.Runs
-	_, dir, err := c.places()
+	_, dir, err := c.existing()
 	if err != nil {
 		return err
 	}
 	rows, err := readManifest(dir)
 	if err != nil {
 		return err
+	}
+	if rows == nil && cmd.Run != "" && cmd.Run != "last" {
+		return wrongUse("there is no run %q: nothing has run in %s (name another place with -w or -r)", cmd.Run, shownPath(dir))
 	}
 	if rows == nil {
 		return fmt.Errorf("there are no accounts in %s: nothing has run there (name another place with -w or -r)", shownPath(dir))

@@ -120,7 +120,7 @@ type runFolder struct {
 
 // openFolder opens the store of a run directory, and makes none.
 func openFolder(c *cli) (*runFolder, error) {
-	workspace, dir, err := c.places()
+	workspace, dir, err := c.existing()
 	if err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func (a *app) printCheck(r store.CheckReport) error {
 
 // repairStore makes a store that does not open one that does.
 func (a *app) repairStore(ctx context.Context, c *cli) error {
-	_, dir, err := c.places()
+	_, dir, err := c.existing()
 	if err != nil {
 		return err
 	}

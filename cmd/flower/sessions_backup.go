@@ -39,6 +39,9 @@ func (a *app) backupRun(ctx context.Context, c *cli, f *runFolder) error {
 		return err
 	}
 	if to != "-" {
+		if err := checkOutput("backup", to); err != nil {
+			return err
+		}
 		if err := writeNew(to, fill); err != nil {
 			return err
 		}
@@ -96,6 +99,11 @@ func (a *app) restoreRun(ctx context.Context, c *cli) error {
 			return fmt.Errorf("%s holds a run already (%s): name a new run directory, flower -r DIR sessions restore …", shownPath(dir), name)
 		}
 	}
+	if from := c.Sessions.Restore.File; from != "-" {
+		if err := checkInput("restore", from, ""); err != nil {
+			return err
+		}
+	}
 	file, size, err := openBackup(c.Sessions.Restore.File)
 	if err != nil {
 		return err
@@ -103,7 +111,7 @@ func (a *app) restoreRun(ctx context.Context, c *cli) error {
 	defer file.Close()
 	z, err := zip.NewReader(file, size)
 	if err != nil {
-		return fmt.Errorf("restore: %s is no whole backup: %w", c.Sessions.Restore.File, err)
+		return fmt.Errorf("restore: %s is no backup that sessions backup wrote, or not a whole one (%w)", c.Sessions.Restore.File, err)
 	}
 	if err := unpack(ctx, z, dir); err != nil {
 		return fmt.Errorf("restore %s: %w", c.Sessions.Restore.File, err)

@@ -48,6 +48,9 @@ func (a *app) exportSession(ctx context.Context, c *cli, f *runFolder) error {
 		p := newPage(a.out)
 		return errors.Join(transcript.Export(p, f.db.Load(ctx, s.Key, 0)), p.Flush())
 	}
+	if info, err := os.Stat(cmd.To); err == nil && !info.IsDir() {
+		return wrongUse("export: %s is a file: name a folder, or - for standard output", cmd.To)
+	}
 	if err := os.MkdirAll(cmd.To, 0o755); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
@@ -193,6 +196,9 @@ func (a *app) importSession(ctx context.Context, c *cli) error {
 	base, ok := strings.CutSuffix(cmd.File, linesSuffix)
 	if !ok {
 		return wrongUse("import takes a file <session>%s, not %s", linesSuffix, cmd.File)
+	}
+	if err := checkInput("import", cmd.File, linesSuffix); err != nil {
+		return err
 	}
 	id := cmp.Or(cmd.As, filepath.Base(base))
 	if strings.ContainsAny(id, "/\\\x00\n") || strings.HasPrefix(id, ".") || len(id) > 128 {

@@ -31,10 +31,17 @@ type goCommand struct {
 	NoTrim         bool  `help:"Feed old large results back to the model as they are."`
 }
 
+// maxTimeout bounds how long a question waits, in seconds: ten years.
+const maxTimeout = 10 * 365 * 24 * 3600
+
 func (g *goCommand) check() error {
 	switch {
 	case g.Rounds < 1:
 		return wrongUse("--rounds is %d; there is at least one", g.Rounds)
+	case g.Timeout != nil && !(*g.Timeout >= 0 && *g.Timeout <= maxTimeout):
+		return wrongUse("--timeout is %v; it is a number of seconds from 0 to %v", *g.Timeout, maxTimeout)
+	case len(g.Ask) > 0 && strings.TrimSpace(strings.Join(g.Ask, "")) == "":
+		return wrongUse("what is to be made is empty; leave it out, or say it: flower %q", "a tool that counts words")
 	case g.Asks != nil && *g.Asks < 0:
 		return wrongUse("--asks is %d; it must not be negative", *g.Asks)
 	case g.Window < 0:

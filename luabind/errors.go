@@ -47,6 +47,9 @@ const (
 	CodeAbort  = "abort"  // flower.abort
 	CodeLimit  = "limit"  // the script computed for too long
 	CodeSyntax = "syntax"
+	// CodeUsage is for scripts to raise: they were called wrongly. The message is for
+	// the person who typed, who need not know the place.
+	CodeUsage = "usage"
 )
 
 // Mistake is one wrong field of a table given to a constructor.

@@ -24,8 +24,8 @@ func (a *app) check(ctx context.Context, c *cli) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(workspace); err != nil {
-		return wrongUse("workspace %s is not there", workspace)
+	if err := checkWorkspace(workspace); err != nil {
+		return err
 	}
 	for _, script := range c.Check.Scripts {
 		if err := checkScript(script); err != nil {

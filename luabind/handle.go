@@ -179,7 +179,13 @@ func (s *state) luaRun(L *lua.LState) int {
 	if err != nil {
 		s.raise(L, CodeEngine, err)
 	}
-	out := L.NewTable()
+	L.Push(s.endingTable(ending))
+	return 1
+}
+
+// endingTable is how a workflow ended.
+func (s *state) endingTable(ending engine.Ending) *lua.LTable {
+	out := s.L.NewTable()
 	out.RawSetString("ok", lua.LBool(ending.OK))
 	out.RawSetString("failed_at", lua.LString(ending.FailedAt))
 	out.RawSetString("reason", lua.LString(ending.Reason))
@@ -188,8 +194,7 @@ func (s *state) luaRun(L *lua.LState) int {
 	if ending.CostUSD != nil {
 		out.RawSetString("cost_usd", lua.LNumber(*ending.CostUSD))
 	}
-	L.Push(out)
-	return 1
+	return out
 }
 
 // luaAbort is flower.abort(reason).

@@ -9,7 +9,8 @@
 //	program, err := luabind.LoadFile("fix.lua", nil)
 //	ending, err := program.Run(ctx, rt, os.Args[1:])
 //
-// A Rehearsal (rehearsal.go) is a script that plays the model.
+// A Rehearsal (rehearsal.go) is a script that plays the model. Test runs files of
+// tests for scripts, without a model.
 //
 // Errors of a script are *Error (one place) or *Mistakes (all that is wrong with
 // its tables, at once); both name file and line.
@@ -17,9 +18,12 @@ package luabind
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/model"
 )
 
 // Options say what a script may do. The zero value is a sandboxed script with the
@@ -111,4 +115,82 @@ func Load(name, source string, o *Options) (*Program, error) {
 // Ending. When ctx ends, so does the script, whatever it catches.
 func (p *Program) Run(ctx context.Context, rt *engine.Runtime, args []string) (engine.Ending, error) {
 	return p.run(ctx, rt, args)
+}
+
+// TestSuffix is how the names of test files end.
+const TestSuffix = ".test.lua"
+
+// TestOptions say how a test file is run. Config.Store and Harness are needed, the
+// zero value of every other field is its default.
+type TestOptions struct {
+	// Options hold for the file and for the scripts it loads.
+	Options Options
+	// Config is what the runtime of each test is made of. Every test has a workspace
+	// and a run directory of its own, removed at its end; these, Harness, Realm and
+	// Sink are set by Test. NoRetry, or a Resilience of short delays, keeps a request
+	// that fails from taking its time.
+	Config engine.Config
+	// Harness makes the harness of one test. It asks m, which asks the test, and no
+	// other model; runDir is the test's run directory.
+	Harness func(m model.Model, runDir string) harness.Harness
+	// Wanted chooses tests by Tested.Name; nil takes all.
+	Wanted func(name string) bool
+	// Timeout is how long a test may take with its hooks, and the file without its
+	// tests; 0 means a minute.
+	Timeout time.Duration
+	// OnTest is told of each test at its end, on the goroutine of Test; nil tells
+	// nobody.
+	OnTest func(Tested)
+	// OnRead is told the path of each file before it is read, or found to be missing:
+	// tests, modules, scripts, what is copied. It is called from any goroutine, one
+	// call at a time; nil tells nobody.
+	OnRead func(path string)
+}
+
+// TestState is how a test ended.
+type TestState string
+
+// The states.
+const (
+	TestPassed  TestState = "passed"
+	TestFailed  TestState = "failed"
+	TestSkipped TestState = "skipped"
+)
+
+// Tested is one test and how it went. A file that cannot be executed, or holds no
+// tests, is one that failed and has no Names.
+type Tested struct {
+	File     string        // as it was given
+	Line     int           // of the test in it; 0 for a file
+	Names    []string      // of the groups around it, the outermost first, and its own
+	State    TestState     //
+	Failure  *TestFailure  // nil unless it failed
+	Printed  []string      // what a person would have seen, a text for each event
+	Duration time.Duration // hooks included
+}
+
+// Name is the names joined by " > ".
+func (t Tested) Name() string { return strings.Join(t.Names, " > ") }
+
+// TestFailure is why a test failed.
+type TestFailure struct {
+	File    string // where: of the test, or of a script or module it called
+	Line    int    // 0 where it is not known
+	Message string
+	// Want and Got are the two sides of an expectation as text, of one line or
+	// several; empty where there is nothing to compare.
+	Want, Got string
+	// Caller is the line of the test file from which it came, where File is another
+	// one; 0 where it is not known.
+	Caller int
+	Trace  string // the script's calls that led there; may be empty
+}
+
+// Test runs the tests in the file at path (see docs/lua.md: describe, it, expect), one
+// after the other, and gives them in their order. A test that fails, or a file that
+// cannot be executed, is in what is returned; the error is for what keeps tests from
+// being run at all, and comes with those that were. When ctx ends, so does the test
+// that is running, and the error is ctx's cause.
+func Test(ctx context.Context, path string, o TestOptions) ([]Tested, error) {
+	return runTests(ctx, path, o)
 }

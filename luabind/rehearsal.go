@@ -81,7 +81,12 @@ func (r *Rehearsal) Close() {
 
 // Info knows every model, at no price.
 func (r *Rehearsal) Info(_ context.Context, name string) (model.Info, error) {
-	return model.Info{Name: name, Window: 1_000_000, MaxOutput: 32_000, Price: &model.Price{}}, nil
+	return freeModel(name), nil
+}
+
+// freeModel is what is known of a model that a script plays.
+func freeModel(name string) model.Info {
+	return model.Info{Name: name, Window: 1_000_000, MaxOutput: 32_000, Price: &model.Price{}}
 }
 
 // Stream asks the function. A function that fails is an answer of status 400,
@@ -207,27 +212,37 @@ type call struct {
 }
 
 func (r *Rehearsal) answer(v lua.LValue) (answer, error) {
+	a, failure, wrong := r.read(v)
+	if wrong != nil {
+		return answer{}, r.broken(wrong.Error())
+	}
+	return a, failure
+}
+
+// read reads what the function returned: an answer, or a failure that it plays. wrong
+// is what it may not return.
+func (r *Rehearsal) read(v lua.LValue) (a answer, failure, wrong error) {
 	if text, ok := v.(lua.LString); ok {
-		return answer{text: string(text)}, nil
+		return answer{text: string(text)}, nil, nil
 	}
 	t, ok := v.(*lua.LTable)
 	if !ok {
-		return answer{}, r.broken(r.s.badReturn(r.fn, "a rehearsal", "a string or a table", v).Error())
+		return answer{}, nil, r.s.badReturn(r.fn, "a rehearsal", "a string or a table", v)
 	}
 	var found []Mistake
 	rd := &reader{s: r.s, t: t, at: r.place(), found: &found}
-	a := answer{text: rd.text("text"), thinking: rd.text("thinking"), stop: rd.text("stop")}
+	a = answer{text: rd.text("text"), thinking: rd.text("thinking"), stop: rd.text("stop")}
 	if rd.has("tool") {
 		a.calls = append(a.calls, r.call(rd))
 	}
 	rd.asked = append(rd.asked, "tool", "input")
 	a.calls = append(a.calls, r.callList(rd)...)
-	failure := r.failure(rd)
+	failure = r.failure(rd)
 	rd.finish()
 	if len(found) > 0 {
-		return answer{}, r.broken(newMistakes(found).Error())
+		return answer{}, nil, newMistakes(found)
 	}
-	return a, failure
+	return a, failure, nil
 }
 
 func (r *Rehearsal) place() *position {

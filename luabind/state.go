@@ -55,6 +55,14 @@ type state struct {
 	resumed map[*lua.LState]bool
 	random  *rand.Rand
 	resting *matcher
+
+	// onRead is told of each module before it is read, onBroken of each callback that
+	// did not work; nil: nobody. Tests have them.
+	onRead   func(path string)
+	onBroken func(context.Context, error)
+	// moduleDirs are where files look for modules that belong to another script than the
+	// one that is run, by name.
+	moduleDirs map[string]moduleDir
 }
 
 // made is what a constructor knows of a table it returned.
@@ -313,6 +321,9 @@ func (s *state) callback(ctx context.Context, fn *lua.LFunction, returns int, pr
 	})
 	if sent != nil {
 		return sent
+	}
+	if err != nil && s.onBroken != nil {
+		s.onBroken(ctx, err)
 	}
 	return err
 }

@@ -46,6 +46,8 @@ type script struct {
 	answers []answer
 	sent    []sent
 	made    int
+	// before sees, and may change, each turn; nil: nobody does.
+	before func(*harness.Turn)
 	// compacts: it can shorten conversations by itself.
 	compacts bool
 }
@@ -71,6 +73,9 @@ func (s *script) Run(ctx context.Context, t harness.Turn) (harness.Outcome, erro
 		id = fmt.Sprintf("s%d", s.made)
 	}
 	s.mu.Unlock()
+	if s.before != nil {
+		s.before(&t)
+	}
 	cost := 0.25
 	out := harness.Outcome{Stop: harness.EndTurn, Text: a.text, LastMessage: a.text, CostUSD: &cost, Turns: 1, Words: a.words, Context: a.context}
 	if a.stop != "" {

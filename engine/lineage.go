@@ -108,11 +108,8 @@ func (l *Lineage) Archive(into string, files ...string) (dir string, err error) 
 		}
 		dir = filepath.Join(into, fmt.Sprintf("%s-%d", stamp, n))
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
 	for _, path := range there {
-		if err := os.Rename(path, filepath.Join(dir, filepath.Base(path))); err != nil {
+		if err := atomicfile.Move(path, filepath.Join(dir, filepath.Base(path))); err != nil {
 			return dir, err
 		}
 	}

@@ -37,11 +37,6 @@ type progressRecord struct {
 	InFlight map[string]flight `json:"in_flight,omitempty"`
 }
 
-type flight struct {
-	Session string `json:"session"`
-	Prompt  string `json:"prompt"` // a hash
-}
-
 // passedStep is one step that passed and what it left in the context.
 type passedStep struct {
 	Name    string         `json:"name"`
@@ -109,17 +104,6 @@ func (p *progress) passed(name string, i int) (passedStep, bool) {
 	return passedStep{}, false
 }
 
-// wasInFlight: the last run died while this step's session worked on this prompt.
-func (p *progress) wasInFlight(step, session, prompt string) bool {
-	return p.saved.InFlight[step] == flight{session, prompt}
-}
-
-// inFlight notes that a step's session works on a prompt.
-func (p *progress) inFlight(ctx context.Context, step, session, prompt string) error {
-	p.next.InFlight[step] = flight{session, prompt}
-	return p.save(ctx)
-}
-
 // ended notes that a step in flight came to its end without passing: its session
 // was not cut off.
 func (p *progress) ended(ctx context.Context, step string) error {
@@ -159,6 +143,7 @@ func (p *progress) add(ctx context.Context, s passedStep) error {
 		return nil
 	}
 	if err := p.write(ctx, p.stepName(len(p.next.Steps)), s.trimmed()); err != nil {
+		p.full = errors.Is(err, errTooLarge)
 		return err
 	}
 	p.next.Steps = append(p.next.Steps, s)
@@ -186,7 +171,6 @@ func (p *progress) write(ctx context.Context, name string, value any) error {
 		return err
 	}
 	if len(raw) > maxValue {
-		p.full = true
 		return errTooLarge
 	}
 	// It must be written also when the run is being stopped.

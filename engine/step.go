@@ -13,6 +13,7 @@ type stepRun struct {
 	Step
 	index int
 	asked string // a hash of the step's prompt
+	now   flight // of the attempt at work
 }
 
 // stepEnd is how a step ended.
@@ -71,13 +72,18 @@ func (s *stepRun) run(ctx context.Context) (stepEnd, error) {
 	if first.prompt, err = s.renderPrompt(ctx, first.resume != ""); err != nil {
 		return s.broken(ctx, "prompt", err), nil
 	}
-	s.noteCutOff(&first)
+	result, picked, err := s.pickUp(ctx, &first)
+	if err != nil {
+		return stepEnd{}, err
+	}
 	plan := first
 	for n := 1; ; n++ {
-		result, err := s.attempt(ctx, plan)
-		if err != nil {
-			return stepEnd{}, err
+		if !picked {
+			if result, err = s.attempt(ctx, plan); err != nil {
+				return stepEnd{}, err
+			}
 		}
+		picked = false
 		end, reason, decided := s.judge(ctx, result)
 		if decided || ctx.Err() != nil {
 			return end, nil
@@ -136,19 +142,13 @@ func (s *stepRun) renderPrompt(ctx context.Context, continued bool) (string, err
 	return s.Prompt(ctx, s.ctx)
 }
 
-// noteCutOff replaces the prompt when the session was given the very same one by
-// a process that died before the step ended: it need only go on.
-func (s *stepRun) noteCutOff(p *attemptPlan) {
-	s.asked = promptHash(p.prompt)
-	if p.resume != "" && !p.fork && s.progress.wasInFlight(s.Name, p.resume, s.asked) {
-		p.prompt = cutOffNote.in(s.rt.lang())
-	}
-}
-
 // attempt runs the agent once. The lineage hears of the session while Run runs,
 // and only under the step's plain name: a judge that a gate runs is never
 // remembered.
 func (s *stepRun) attempt(ctx context.Context, p attemptPlan) (Result, error) {
+	if err := s.takeOff(ctx, p); err != nil {
+		return Result{}, err
+	}
 	var hookErr error
 	opts := RunOptions{StepName: p.label, Resume: p.resume, Fork: p.fork}
 	if !s.flow.Once {
@@ -164,6 +164,9 @@ func (s *stepRun) attempt(ctx context.Context, p attemptPlan) (Result, error) {
 	if err == nil {
 		err = hookErr
 	}
+	if err == nil && result.OK && (s.Gate != nil || s.Reduce != nil) {
+		err = s.progress.landed(ctx, s.Name, result)
+	}
 	return result, err
 }
 
@@ -171,7 +174,8 @@ func (s *stepRun) attempt(ctx context.Context, p attemptPlan) (Result, error) {
 func (s *stepRun) remember(ctx context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.progress.inFlight(ctx, s.Name, id, s.asked); err != nil {
+	s.now.enter(id)
+	if err := s.progress.inFlight(ctx, s.Name, s.now); err != nil {
 		return err
 	}
 	return s.lineage.rememberOf(s.identity, s.Name, id)

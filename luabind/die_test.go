@@ -3,187 +3,439 @@ package luabind_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness/native"
 	"github.com/flowerlua/flower/engine/transcript"
+	"github.com/flowerlua/flower/internal/atomicfile"
 	"github.com/flowerlua/flower/luabind"
 	"github.com/flowerlua/flower/scripts"
-	"github.com/flowerlua/flower/store"
 )
 
 // errDied is why a process that dies in these tests ends.
 var errDied = errors.New("the process died")
 
-// mortal is a store whose process dies at its n-th write: that write and whatever
-// follows does not happen, and the process's context ends.
-type mortal struct {
+// How a process dies at a write.
+type death int
+
+const (
+	before death = iota // the write is not made
+	after               // it is made, and nothing behind it
+	torn                // a file is left as a power cut leaves it
+)
+
+// process is the store and the files of one process, which dies at its n-th write
+// of either: from then on nothing is written, and the process's context ends.
+type process struct {
 	transcript.Store
-	left atomic.Int64
-	die  context.CancelCauseFunc
+	dir string
+	at  int // the write to die at, from 1; 0: none
+	how death
+	die context.CancelCauseFunc
+
+	mu    sync.Mutex
+	count int
+	dead  bool
+	kinds []string // of the writes so far
 }
 
-func (m *mortal) write() error {
-	if m.left.Add(-1) < 0 {
-		m.die(errDied)
-		return transcript.ErrUnavailable
+// begin counts a write; done is called when it has been made.
+func (p *process) begin(kind string) (n int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return 0, errDied
+	}
+	p.count++
+	p.kinds = append(p.kinds, kind)
+	if p.count == p.at && p.how != after {
+		return p.count, p.end()
+	}
+	return p.count, nil
+}
+
+// done may end the process behind write n.
+func (p *process) done(n int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n == p.at {
+		return p.end()
 	}
 	return nil
 }
 
-func (m *mortal) Append(ctx context.Context, key transcript.Key, expect uint64, es []transcript.Entry) (uint64, error) {
-	if err := m.write(); err != nil {
-		return 0, err
-	}
-	return m.Store.Append(ctx, key, expect, es)
+func (p *process) end() error {
+	p.dead = true
+	p.die(errDied)
+	return errDied
 }
 
-func (m *mortal) Put(ctx context.Context, name string, value []byte, rev uint64) (uint64, error) {
-	if err := m.write(); err != nil {
-		return 0, err
-	}
-	return m.Store.Put(ctx, name, value, rev)
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
 }
 
-func (m *mortal) Fork(ctx context.Context, src transcript.Key, at string, dst transcript.Key) error {
-	if err := m.write(); err != nil {
+func (p *process) write(kind string, do func() error) error {
+	n, err := p.begin(kind)
+	if err != nil {
 		return err
 	}
-	return m.Store.Fork(ctx, src, at, dst)
+	return errors.Join(do(), p.done(n))
 }
 
-// life is a studio whose processes die, and what was seen over all of them.
+func (p *process) Append(ctx context.Context, key transcript.Key, expect uint64, es []transcript.Entry) (last uint64, err error) {
+	err = p.write("append", func() (err error) {
+		last, err = p.Store.Append(ctx, key, expect, es)
+		return err
+	})
+	return last, err
+}
+
+func (p *process) Put(ctx context.Context, name string, value []byte, rev uint64) (next uint64, err error) {
+	kind, _, _ := strings.Cut(name, "/")
+	err = p.write("put "+kind, func() (err error) {
+		next, err = p.Store.Put(ctx, name, value, rev)
+		return err
+	})
+	return next, err
+}
+
+func (p *process) Fork(ctx context.Context, src transcript.Key, at string, dst transcript.Key) error {
+	return p.write("fork", func() error { return p.Store.Fork(ctx, src, at, dst) })
+}
+
+// file is asked about every change of a file.
+func (p *process) file(c atomicfile.Change) error {
+	if c.Made {
+		p.mu.Lock()
+		n := p.count // of this change: a process writes its files one at a time
+		p.mu.Unlock()
+		return p.done(n)
+	}
+	path, err := filepath.Rel(p.dir, c.Path)
+	if err != nil {
+		return err
+	}
+	n, err := p.begin("file " + path)
+	if err != nil && n == p.at && p.how == torn {
+		p.tear(c)
+	}
+	return err
+}
+
+// tear leaves half of what is appended, and beside a file that is replaced a
+// temporary one.
+func (p *process) tear(c atomicfile.Change) {
+	path, flags := c.Path, os.O_APPEND
+	if !c.Appended {
+		path, flags = filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"123"), 0
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|flags, 0o600)
+	if err != nil {
+		return // not even its folder is there
+	}
+	defer f.Close()
+	_, _ = f.Write(c.Data[:len(c.Data)/2])
+}
+
+// watched are the processes whose files are watched, by their folders.
+var watched sync.Map
+
+// watchFiles lets processes hear of the changes below their folders.
+func watchFiles(t *testing.T) {
+	t.Cleanup(atomicfile.Watch(func(c atomicfile.Change) (err error) {
+		watched.Range(func(dir, p any) bool {
+			if !strings.HasPrefix(c.Path, dir.(string)+"/") {
+				return true
+			}
+			err = p.(*process).file(c)
+			return false
+		})
+		return err
+	}))
+}
+
+// life is a folder in which one process runs after the other, and what a person
+// saw of them.
 type life struct {
 	studio
-	mu    sync.Mutex
-	asked map[string]int // how often each question was asked, not reopened
+	rehearsal *luabind.Rehearsal
+	mu        sync.Mutex
+	asked     map[string]int // how often each question was asked, not reopened
 }
 
-// dyingModel is studioModel whose work leaves a line, so that an effect done twice
-// shows.
-var dyingModel = strings.Replace(studioModel, `return "worked: " .. turn.prompt`, `
-  if turn.agent ~= "" then
-    if #turn.messages[#turn.messages].results > 0 then return "Conclusion: done" end
-    return { tool = "Bash", input = { command = "echo " .. turn.prompt .. " >> effects.txt" } }
-  end
-  local dispatched = 0
-  for _, m in ipairs(turn.messages) do dispatched = dispatched + #m.calls end
-  if turn.prompt:find("Conclusion", 1, true) then return "done" end
-  if #turn.messages[#turn.messages].results > 0 then return "the round is done" end
-  return { tool = "Agent", input = { description = "d", subagent_type = "coder", prompt = "dispatch" .. dispatched } }
-`, 1)
+func newLife(t *testing.T, r *luabind.Rehearsal) *life {
+	return &life{studio: studio{t: t, dir: t.TempDir()}, rehearsal: r, asked: map[string]int{}}
+}
 
-// run is one process; it dies at write n, 0 lets it live.
-func (l *life) run(n int64, db transcript.Store) (ending engine.Ending, writes int64, err error) {
-	l.t.Helper()
-	modelFile := filepath.Join(l.t.TempDir(), "model.lua")
-	if err := os.WriteFile(modelFile, []byte(dyingModel), 0o644); err != nil {
-		l.t.Fatal(err)
-	}
-	rehearsal, err := luabind.LoadRehearsal(modelFile)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer rehearsal.Close()
+// run is one process, which dies at write n; 0 lets it live.
+func (l *life) run(n int, how death, options map[string]any) (engine.Ending, *process, error) {
 	ctx, die := context.WithCancelCause(context.Background())
 	defer die(nil)
-	const immortal = 1 << 40
-	m := &mortal{Store: db, die: die}
-	m.left.Store(immortal)
-	if n > 0 {
-		m.left.Store(n - 1)
-	}
-	before := m.left.Load()
+	p := &process{Store: sharedStore(l.t), dir: l.dir, at: n, how: how, die: die}
+	watched.Store(l.dir, p)
+	defer watched.Delete(l.dir)
 	var rt *engine.Runtime
-	rt, err = engine.New(engine.Config{Workspace: l.dir, Store: m, NoRetry: true,
-		Harness: native.New(native.Config{Model: rehearsal}),
-		Sink: event.SinkFunc(func(e event.Event) {
-			if e.Kind != event.Ask || e.Payload["state"] != "asked" || m.left.Load() < 0 {
-				return // a dead process shows nothing
-			}
-			if e.Payload["again"] == nil {
-				l.mu.Lock()
-				l.asked[e.Text]++
-				l.mu.Unlock()
-			}
-			rt.Channel().Answer(e.Payload["id"].(string), "two")
-		})})
+	rt, err := engine.New(engine.Config{Workspace: l.dir, Store: p, NoRetry: true,
+		Harness: native.New(native.Config{Model: l.rehearsal}),
+		Sink:    event.SinkFunc(func(e event.Event) { l.see(rt, p, e) })})
 	if err != nil {
-		l.t.Fatal(err)
+		return engine.Ending{}, p, err
 	}
 	defer rt.Close()
-	p, err := luabind.Load("starter.lua", scripts.Starter, &luabind.Options{Values: map[string]any{"ask": "make me a page"}})
+	program, err := luabind.Load("starter.lua", scripts.Starter, &luabind.Options{Values: options})
 	if err != nil {
-		l.t.Fatal(err)
+		return engine.Ending{}, p, err
 	}
-	ending, err = p.Run(ctx, rt, nil)
-	return ending, before - m.left.Load(), err
+	ending, err := program.Run(ctx, rt, nil)
+	return ending, p, err
 }
 
-// TestStarter_dies_at_every_write lets the process die at each write in turn and
-// runs it again: it ends as if nothing had happened, no question is asked twice,
-// no command runs twice.
-func TestStarter_dies_at_every_write(t *testing.T) {
-	every := int64(9)
-	if os.Getenv("FLOWER_TEST_LONG") != "" {
-		every = 1
+// see is the person, who answers what is asked.
+func (l *life) see(rt *engine.Runtime, p *process, e event.Event) {
+	if e.Kind != event.Ask || e.Payload["state"] != "asked" || p.isDead() {
+		return // a dead process shows nothing
 	}
-	db, err := store.Open(filepath.Join(t.TempDir(), "sessions"), nil)
+	if e.Payload["again"] == nil {
+		l.mu.Lock()
+		l.asked[e.Text]++
+		l.mu.Unlock()
+	}
+	rt.Channel().Answer(e.Payload["id"].(string), "two")
+}
+
+// dyingModel is studioModel whose worker leaves a line for each job, so that an
+// effect done twice or not at all shows, and whose judge counts them. Where it is
+// told that nobody knows what became of a call, it looks first, and lets a subagent
+// that was cut off go on.
+var dyingModel = strings.NewReplacer(`elseif turn.step:find("verdict", 1, true) then
+    local round = tonumber(turn.step:match("#(%d+)"))
+`, `elseif turn.step:find("verdict", 1, true) then
+    local results = turn.messages[#turn.messages].results
+    if #results == 0 then return { tool = "Read", input = { file_path = "effects.txt" } } end
+    local _, round = results[1].text:gsub("job %d", "")
+`, `return "worked: " .. turn.prompt`, `
+  if turn.agent ~= "" then
+    local job = turn.messages[1].text:match("job %d")
+    local leave, done, lost = "echo '" .. job .. "' >> effects.txt", false, false
+    for _, m in ipairs(turn.messages) do
+      for _, r in ipairs(m.results) do
+        if r.text:find("may or may not", 1, true) then lost = true else done = true end
+      end
+    end
+    if done then return "Conclusion: " .. job .. " is done" end
+    return { tool = "Bash", input = { command = lost and "grep -qx '" .. job .. "' effects.txt || " .. leave or leave } }
+  end
+  local job, done, resume = 1, false, nil
+  for _, m in ipairs(turn.messages) do
+    local sent_back = m.text:match("round (%d) lacks")
+    if sent_back then job, done, resume = sent_back + 1, false, nil end
+    for _, r in ipairs(m.results) do
+      if r.text:find("Conclusion", 1, true) then done = true end
+      resume = r.text:match('resume "(%x+)"')
+    end
+  end
+  if done then return "the round is done" end
+  return { tool = "Agent", input = { description = "d", subagent_type = "coder", prompt = "job " .. job, resume = resume } }
+`).Replace(studioModel)
+
+func loadModel(t *testing.T, source string) *luabind.Rehearsal {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model.lua")
+	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := luabind.LoadRehearsal(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	begin := func(t *testing.T) *life {
-		return &life{studio: studio{t: t, dir: t.TempDir()}, asked: map[string]int{}}
-	}
-	whole := begin(t)
-	ending, writes, err := whole.run(0, db)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// TestStarter_dies_at_every_write lets the process die at each write in turn,
+// of the store and of files, and runs it again: it ends as if nothing had happened,
+// no question is asked twice, no command runs twice.
+func TestStarter_dies_at_every_write(t *testing.T) {
+	watchFiles(t)
+	model := loadModel(t, dyingModel)
+	options := map[string]any{"ask": "make me a page"}
+	whole := newLife(t, model)
+	ending, p, err := whole.run(0, before, options)
 	if err != nil || !ending.OK {
 		t.Fatalf("%+v, %v", ending, err)
 	}
-	t.Logf("%d writes", writes)
-	want := whole.state()
-	survived := 0
-	for n := int64(1); n <= writes; n += every {
-		l := begin(t)
-		ending, _, _ := l.run(n, db) // it dies
-		if ending.OK {               // how often the last values are written varies by a write or two
-			survived++
+	want := whole.left(ending)
+	t.Logf("%d writes: %s\n%s", len(p.kinds), strings.Join(p.kinds, ", "), want)
+	dieAtEach(t, p.kinds, func(n int, how death) error {
+		l := newLife(t, model)
+		if ending, p, err := l.run(n, how, options); err == nil && ending.OK && p.isDead() {
+			return errors.New("the process that died ended well")
 		}
-		if ending, _, err = l.run(0, db); err != nil || !ending.OK {
-			t.Errorf("write %d: the next process ended with %+v, %v", n, ending, err)
-			continue
+		ending, _, err := l.run(0, before, options)
+		if err != nil || !ending.OK {
+			return fmt.Errorf("the next process ended at %q: %s, %v", ending.FailedAt, ending.Reason, err)
 		}
-		if got := l.state(); got != want {
-			t.Errorf("write %d: left\n%s\nwant\n%s", n, got, want)
+		if diff := cmp.Diff(want, l.left(ending)); diff != "" {
+			return errors.New(diff)
 		}
 		for question, times := range l.asked {
 			if times > 1 {
-				t.Errorf("write %d: %q was asked %d times", n, question, times)
+				return fmt.Errorf("%q was asked %d times", question, times)
 			}
 		}
-	}
-	if survived > 2 {
-		t.Errorf("%d processes did not die", survived)
-	}
+		return nil
+	})
 }
 
-// state is what the processes left: brief, goal, and each effect once.
-func (l *life) state() string {
-	effects := strings.Fields(l.read("effects.txt"))
-	seen := map[string]bool{}
-	for _, line := range effects {
-		if seen[line] {
-			l.t.Errorf("%s was done twice", line)
+// TestStarter_one_more_thing_dies_at_every_write does the same with a wake that
+// adds something: it stands in the brief once, the goal was derived again, and the
+// session that goes on was told once.
+func TestStarter_one_more_thing_dies_at_every_write(t *testing.T) {
+	watchFiles(t)
+	// The goal is set from all that the session was told, not from its last words.
+	model := loadModel(t, strings.Replace(easyModel, `(turn.prompt:match("also support X") or "the page")`,
+		`(require("flower.json").encode(turn.messages):match("also support X") or "the page")`, 1))
+	more := map[string]any{"ask": "also support X"}
+	prepared := func() *life {
+		l := newLife(t, model)
+		if ending, _, err := l.run(0, before, map[string]any{"ask": "a page"}); err != nil || !ending.OK {
+			t.Errorf("%s, %v", ending.Reason, err)
 		}
-		seen[line] = true
+		return l
 	}
-	return l.read(".flower/notes/brief.md") + l.read(".flower/notes/goal.md")
+	whole := prepared()
+	_, p, err := whole.run(0, before, more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := whole.woken()
+	t.Logf("%d writes: %s\n%s", len(p.kinds), strings.Join(p.kinds, ", "), want)
+	dieAtEach(t, p.kinds, func(n int, how death) error {
+		l := prepared()
+		_, _, _ = l.run(n, how, more) // it dies
+		if ending, _, err := l.run(0, before, more); err != nil || !ending.OK {
+			return fmt.Errorf("the next process ended at %q: %s, %v", ending.FailedAt, ending.Reason, err)
+		}
+		if diff := cmp.Diff(want, l.woken()); diff != "" {
+			return errors.New(diff)
+		}
+		return nil
+	})
+}
+
+// added is the heading of an addition, halfAdded one that a power cut left.
+var (
+	added     = regexp.MustCompile(`(?m)^(### Added by the person) \([-\d]+ [:\d]+\)$`)
+	halfAdded = regexp.MustCompile(`(?m)^### Added by the person \([-\d]*\n`)
+)
+
+// woken is what a wake left, and how often the session was told of it.
+func (l *life) woken() string {
+	var b strings.Builder
+	for _, name := range []string{"brief.md", "goal.md", "asks.json"} {
+		text := added.ReplaceAllString(l.read(filepath.Join(".flower", "notes", name)), "$1")
+		fmt.Fprintf(&b, "%s: %s\n", name, halfAdded.ReplaceAllString(text, ""))
+	}
+	key := transcript.Key{Project: strings.TrimSpace(l.read("runs/id")), Session: engine.OpenLineage(filepath.Join(l.dir, "runs"), l.dir).Steps()["work"]}
+	told := 0
+	for e, err := range sharedStore(l.t).Load(context.Background(), key, 0) {
+		if err != nil {
+			l.t.Error(err)
+		}
+		if e.Type == "user" && strings.Contains(string(e.Raw), "also support X") {
+			told++
+		}
+	}
+	fmt.Fprintf(&b, "told: %d\n", told)
+	return b.String()
+}
+
+// dieAtEach calls try for every write and every death that it can die, a few at
+// the same time. With -short the deaths alternate.
+func dieAtEach(t *testing.T, kinds []string, try func(n int, how death) error) {
+	type one struct {
+		n   int
+		how death
+	}
+	work := make(chan one)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for o := range work {
+				if err := try(o.n, o.how); err != nil {
+					t.Errorf("write %d (%s), death %d: %v", o.n, kinds[o.n-1], o.how, err)
+				}
+			}
+		})
+	}
+	for i, kind := range kinds {
+		deaths := []death{before, after}
+		if strings.HasPrefix(kind, "file ") {
+			deaths = append(deaths, torn)
+		}
+		if testing.Short() {
+			deaths = deaths[i%len(deaths):][:1]
+		}
+		for _, how := range deaths {
+			work <- one{i + 1, how}
+		}
+	}
+	close(work)
+	wg.Wait()
+}
+
+// logged is a question in the log that is there as a whole.
+var logged = regexp.MustCompile(`## q\d+ [-\d]+ [:\d]+ (\(answered\)\n\nquestion \d\n1\. one\n2\. two\n\n> two\n)`)
+
+// left is what the processes left: documents and effects, the files, the steps
+// that are remembered, the context.
+func (l *life) left(ending engine.Ending) string {
+	var b strings.Builder
+	notes := filepath.Join(".flower", "notes")
+	for _, path := range []string{"effects.txt", notes + "/brief.md", notes + "/goal.md", notes + "/asks.json"} {
+		fmt.Fprintf(&b, "%s: %s\n", path, l.read(path))
+	}
+	for _, entry := range logged.FindAllStringSubmatch(l.read(notes+"/qa.md"), -1) {
+		fmt.Fprintf(&b, "log: %s\n", entry[1])
+	}
+	fmt.Fprintf(&b, "files: %v\n", l.files())
+	fmt.Fprintf(&b, "remembered: %v\n", slices.Sorted(maps.Keys(engine.OpenLineage(filepath.Join(l.dir, "runs"), l.dir).Steps())))
+	for _, step := range []string{"clarify", "goal"} {
+		value, _ := ending.Context.Get(step)
+		fmt.Fprintf(&b, "%s: %v\n", step, value)
+	}
+	return b.String()
+}
+
+// files are the names of all files but locks and what a death left beside others.
+func (l *life) files() (names []string) {
+	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(l.dir, path)
+		if base := filepath.Base(name); base != ".lock" && !strings.HasSuffix(base, "123") {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		l.t.Error(err)
+	}
+	return names
 }

@@ -251,8 +251,7 @@ func (s *state) docAppend(L *lua.LState) int {
 	if err != nil {
 		return pushResult(L, lua.LNil, cause(err))
 	}
-	_, err = f.WriteString(text)
-	return pushResult(L, lua.LTrue, errors.Join(err, f.Sync(), f.Close()))
+	return pushResult(L, lua.LTrue, errors.Join(atomicfile.AppendTo(f, []byte(text)), f.Close()))
 }
 
 // docSave is flower.document.save(path, text): replaces a file whole.

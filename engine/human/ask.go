@@ -18,6 +18,7 @@ func (c *Channel) ask(ctx context.Context, call, text string, options []string) 
 	}
 	if kept, ok := c.kept(ctx, call); ok {
 		if kept.State != Asked {
+			c.logMissing(kept)
 			return c.reply(kept) // it ended while nobody listened
 		}
 		return c.wait(ctx, c.open(kept, call, true))
@@ -75,9 +76,16 @@ func (c *Channel) wait(ctx context.Context, p *pending) Reply {
 		<-p.done
 	case <-ctx.Done():
 		c.mu.Lock()
+		open := len(c.pending)
 		c.pending = slices.DeleteFunc(c.pending, func(other *pending) bool { return other == p })
+		left := len(c.pending) < open
 		q := p.Question
 		c.mu.Unlock()
+		if left {
+			gone := q
+			gone.State = Left
+			c.tell(gone, false)
+		}
 		return c.reply(q)
 	}
 	c.mu.Lock()

@@ -59,6 +59,10 @@ const (
 	Declined   State = "declined"
 	OverBudget State = "over_budget" // MaxAsks were asked before
 	Invalid    State = "invalid"     // it was empty
+
+	// Left is told in an event alone: the agent that asked was stopped, and nobody
+	// can answer any more. The question stays asked for the process that goes on.
+	Left State = "left"
 )
 
 // Question is one question of an agent.

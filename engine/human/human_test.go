@@ -177,6 +177,8 @@ func TestQuestion_outlives_its_process(t *testing.T) {
 	}
 	defer db.Close()
 	o := human.Options{Store: db, Project: "p", MaxAsks: ptr(1)}
+	told := &log{}
+	o.Sink = told
 	first := channel(t, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan human.Reply)
@@ -190,6 +192,9 @@ func TestQuestion_outlives_its_process(t *testing.T) {
 	}
 	if first.Answer("q1", "too late") {
 		t.Error("nobody waits for it here any more")
+	}
+	if told.states() != "asked left" {
+		t.Errorf("told: %s", told.states())
 	}
 	// The next process asks the same call: the same question, not counted again.
 	seen := &log{}

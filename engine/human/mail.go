@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/flowerlua/flower/engine/document"
 	"github.com/flowerlua/flower/engine/event"
+	"github.com/flowerlua/flower/internal/atomicfile"
 )
 
 // maxMail bounds what waits in the inbox, in mails: beyond it the oldest is
@@ -66,12 +66,26 @@ func (c *Channel) amend(text string) error {
 		return nil
 	}
 	title := fmt.Sprintf("%s (%s)", amendHeading.in(c.o.Lang), c.stamp())
-	return appendFile(c.o.AmendPath, document.BriefAddition(title, text))
+	return atomicfile.Append(c.o.AmendPath, []byte(document.BriefAddition(title, text)), 0o644)
 }
 
 func (c *Channel) logQuestion(q Question) {
+	c.log(fmt.Sprintf("## %s %s (%s)\n", q.ID, c.stamp(), q.State) + q.record())
+}
+
+// logMissing logs a question that ended in a process that died before it could.
+func (c *Channel) logMissing(q Question) {
+	log, err := os.ReadFile(c.o.LogPath)
+	if err == nil && strings.Contains(string(log), "## "+q.ID+" ") && strings.Contains(string(log), q.record()) {
+		return
+	}
+	c.logQuestion(q)
+}
+
+// record is what the log says of a question below its heading.
+func (q Question) record() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s %s (%s)\n\n%s\n", q.ID, c.stamp(), q.State, q.Text)
+	fmt.Fprintf(&b, "\n%s\n", q.Text)
 	for i, option := range q.Options {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, option)
 	}
@@ -79,27 +93,13 @@ func (c *Channel) logQuestion(q Question) {
 		fmt.Fprintf(&b, "\n> %s\n", strings.ReplaceAll(q.Answer, "\n", "\n> "))
 	}
 	b.WriteByte('\n')
-	c.log(b.String())
+	return b.String()
 }
 
 func (c *Channel) log(text string) {
 	if c.o.LogPath != "" {
-		c.note(appendFile(c.o.LogPath, text))
+		c.note(atomicfile.Append(c.o.LogPath, []byte(text), 0o644))
 	}
 }
 
 func (c *Channel) stamp() string { return c.now().Format("2006-01-02 15:04:05") }
-
-// appendFile adds a text to a file, which is made when it is not there, and syncs
-// it: what a person was told is written is written.
-func appendFile(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Sync(), f.Close())
-}

@@ -1,5 +1,6 @@
 // Package atomicfile replaces files whole: a reader, or the process that comes
-// after a crash, sees the old content or the new one, never a part of either.
+// after a crash, sees the old content or the new one, never a part of either. What
+// only grows is appended, synced; what is put away is moved.
 //
 // The work is done by google/renameio; this package adds what flower needs
 // everywhere: missing parent folders are made, a symbolic link stays a link
@@ -23,6 +24,10 @@ import (
 // returns nil. It is safe for concurrent use; of several writers of one path
 // the last to return wins.
 func Write(path string, data []byte, perm fs.FileMode) error {
+	return watched(Change{Path: path, Data: data}, func() error { return write(path, data, perm) })
+}
+
+func write(path string, data []byte, perm fs.FileMode) error {
 	target, err := resolve(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -14,66 +14,112 @@ import (
 	"github.com/flowerlua/flower/engine/workbench"
 )
 
-// Report is what Check found.
+// Report is what CheckFile found.
 type Report struct {
 	// Mistakes are what cannot work, by file and line.
 	Mistakes []Mistake
+	// Warnings are what works and is hardly meant: globals that a script assigns, and
+	// callbacks whose end may be reached without a value.
+	Warnings []Mistake
 	// Unchecked says, place by place, what could not be looked at; empty: all was.
 	Unchecked []string
+	// Rehearsal: the script returns a function, so it was looked at as one that plays
+	// the model.
+	Rehearsal bool
 }
 
 // CheckFile reads the script at path and looks for everything in it that cannot
 // work: syntax, names that neither the script nor the sandbox has, wrong fields of
-// constructors, also in callbacks and in modules beside the script. Then it
-// executes the script up to the workflow it returns, with nothing behind it: files
-// and folders are read, but nothing is written, no command and no agent is run, and
-// the script is told that it went well. It may compute for ten seconds, or for
-// Options.ComputeLimit where that is less.
+// constructors, callbacks that return nothing, also in functions that are not called
+// and in modules beside the script. Then it executes the script up to the workflow
+// it returns, with nothing behind it: files and folders are read, but nothing is
+// written, no command and no agent is run, and the script is told that it went well.
+// It may compute for ten seconds, or for Options.ComputeLimit where that is less.
 //
 // rt says where the workspace is; nothing is run on it, so its run directory may be a
 // temporary one. Mistakes are in the Report; an error means that the script could
 // not be read.
 func CheckFile(ctx context.Context, rt *engine.Runtime, path string, o *Options) (Report, error) {
-	p, err := LoadFile(path, o)
-	if err != nil {
-		var syntax *Error
-		if errors.As(err, &syntax) {
-			return Report{Mistakes: []Mistake{syntax.mistake()}}, nil
-		}
-		return Report{}, err
-	}
 	source, err := readScript(path)
 	if err != nil {
 		return Report{}, err
 	}
-	return p.check(ctx, rt, source)
+	p, err := Load(path, source, o)
+	var syntax *Error
+	if errors.As(err, &syntax) {
+		return Report{Mistakes: []Mistake{syntax.mistake(readColumns(source))}}, nil
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	p.dir = folderOf(path)
+	p.options.Trust, p.options.ComputeLimit = false, min(p.options.computeLimit(), checkCompute)
+	if returnsFunction(path, source) {
+		return p.checkRehearsal(ctx, source)
+	}
+	trusted := o != nil && o.Trust
+	return p.check(ctx, rt, source, trusted)
 }
 
 // checkCompute is how long a script may compute while it is checked.
 const checkCompute = 10 * time.Second
 
-func (e *Error) mistake() Mistake { return Mistake{File: e.File, Line: e.Line, Text: e.Message} }
+// mistake is the error as one; in may be nil.
+func (e *Error) mistake(in *columns) Mistake {
+	m := Mistake{File: e.File, Line: e.Line, Text: e.Message}
+	if in != nil && e.at.Line > 0 {
+		m.Column = in.characters(e.at)
+	}
+	return m
+}
 
-func (p *Program) check(ctx context.Context, rt *engine.Runtime, source string) (Report, error) {
-	quiet := *p
-	quiet.options.Trust = false
-	quiet.options.ComputeLimit = min(p.options.computeLimit(), checkCompute)
-	s, err := quiet.newState(rt)
+func (p *Program) check(ctx context.Context, rt *engine.Runtime, source string, trusted bool) (Report, error) {
+	s, err := p.newState(rt)
 	if err != nil {
 		return Report{}, err
 	}
 	defer s.close()
-	n := newNames(s, p.options.Trust)
+	n, err := newNames(s, trusted)
+	if err != nil {
+		return Report{}, err
+	}
 	n.script(p.main.name, source)
-	c := &checker{s: s, trusted: p.options.Trust, byArguments: n.arguments}
+	c := &checker{s: s, trusted: trusted, byArguments: n.arguments}
 	c.pretend()
 	returned, err := s.execute(ctx, nil)
 	if ctx.Err() != nil {
 		return Report{}, context.Cause(ctx)
 	}
+	if _, ok := returned.(*lua.LFunction); ok && err == nil {
+		return p.checkRehearsal(ctx, source)
+	}
 	c.judge(returned, err)
 	c.leftovers()
-	return c.report(n.found), nil
+	return n.placed(c.report(n)), nil
+}
+
+// placed gives every finding its column, and sorts them.
+func (n *names) placed(r Report) Report {
+	for _, list := range [][]Mistake{r.Mistakes, r.Warnings} {
+		for i := range list {
+			m := &list[i]
+			if c := n.sources[m.File]; c != nil && m.Line > 0 && m.Column == 0 {
+				m.Column = c.of(m.Line, m.words()...)
+			}
+		}
+		newMistakes(list)
+	}
+	return r
+}
+
+// words are what may stand at the column, the likeliest first.
+func (m Mistake) words() []string {
+	if m.word != "" {
+		return []string{m.word}
+	}
+	list := strings.Split(m.Path, ".")
+	slices.Reverse(list)
+	return list
 }
 
 // checker executes a script whose calls have no effect.
@@ -107,11 +153,14 @@ func (c *checker) pretend() {
 	c.refuseMethods(c.s.handle, "run", "interrupt")
 	c.refuseMethods(c.s.channelMeta, "ask", "send", "answer", "decline")
 	for _, m := range c.s.program.options.Modules {
-		c.s.loaded[m.Name] = c.foreign(m.Name)
+		c.s.loaded[m.Name] = c.foreign(m.Name, nil)
 	}
 	if c.trusted {
 		for _, name := range []string{lua.IoLibName, lua.OsLibName} {
-			c.s.L.SetGlobal(name, c.foreign(name))
+			c.s.L.SetGlobal(name, c.foreign(name, behind(c.s.L.GetGlobal(name))))
+		}
+		for _, name := range []string{"dofile", "loadfile"} {
+			c.s.L.SetGlobal(name, c.s.L.NewFunction(c.refused(name)))
 		}
 	}
 }
@@ -228,10 +277,15 @@ func (c *checker) refused(name string) lua.LGFunction {
 	}
 }
 
-// foreign stands for a library whose functions may do anything.
-func (c *checker) foreign(name string) *lua.LTable {
+// foreign stands for a library whose functions may do anything, save the harmless
+// ones.
+func (c *checker) foreign(name string, harmless *lua.LTable) *lua.LTable {
 	meta := c.s.L.NewTable()
 	meta.RawSetString("__index", c.s.L.NewFunction(func(L *lua.LState) int {
+		if harmless != nil && harmless.RawGet(L.Get(2)) != lua.LNil {
+			L.Push(harmless.RawGet(L.Get(2)))
+			return 1
+		}
 		L.Push(L.NewFunction(c.refused(name + "." + L.ToStringMeta(L.Get(2)).String())))
 		return 1
 	}))
@@ -257,7 +311,7 @@ func (c *checker) judge(returned lua.LValue, err error) {
 	case c.byArguments && failed.Code == "":
 		c.unchecked = append(c.unchecked, fmt.Sprintf("%v (without arguments)", failed))
 	default:
-		fault := failed.mistake()
+		fault := failed.mistake(nil)
 		c.fault = &fault
 		c.found = append(c.found, fault)
 	}
@@ -266,7 +320,7 @@ func (c *checker) judge(returned lua.LValue, err error) {
 
 func (c *checker) judgeReturned(returned lua.LValue) {
 	switch v := returned.(type) {
-	case *lua.LNilType, *lua.LFunction: // a script that does its work itself; a rehearsal
+	case *lua.LNilType: // a script that does its work itself
 	case *lua.LTable:
 		if c.s.isMade(v, "workflow") {
 			c.collect(v) // also what was set after it was made
@@ -275,15 +329,16 @@ func (c *checker) judgeReturned(returned lua.LValue) {
 		if c.s.kinds[v] == nil {
 			return // a module
 		}
-		c.wrongReturn(v)
+		c.wrongReturn(v, "what flower.workflow{…} gives, or nothing")
 	default:
-		c.wrongReturn(v)
+		c.wrongReturn(v, "what flower.workflow{…} gives, or nothing")
 	}
 }
 
-func (c *checker) wrongReturn(v lua.LValue) {
-	c.found = append(c.found, Mistake{File: c.s.program.main.name,
-		Text: fmt.Sprintf("the script returns a %s; return what flower.workflow{…} gives, or nothing", c.s.describe(v))})
+func (c *checker) wrongReturn(v lua.LValue, want string) {
+	main := c.s.program.main
+	c.found = append(c.found, Mistake{File: main.name, Line: main.returns, word: "return",
+		Text: fmt.Sprintf("the script returns a %s; return %s", c.s.describe(v), want)})
 }
 
 // leftovers reads what was made and is in no workflow.
@@ -313,20 +368,20 @@ func (s *state) readMade(t *lua.LTable, m *made, found *[]Mistake) {
 // report puts together what was found by executing and by reading; of two about
 // the same field the first has the fuller path. Where a line is wrong as it is
 // written, what came of it when it was executed says nothing more.
-func (c *checker) report(read []Mistake) Report {
+func (c *checker) report(n *names) Report {
 	type key struct {
 		file, field string
 		line        int
 	}
 	wrong, seen := map[key]bool{}, map[key]bool{}
-	for _, m := range read {
+	for _, m := range n.found {
 		wrong[key{file: m.File, line: m.Line}] = true
 	}
 	c.found = slices.DeleteFunc(c.found, func(m Mistake) bool {
 		return c.fault != nil && m == *c.fault && wrong[key{file: m.File, line: m.Line}]
 	})
 	var all []Mistake
-	for _, m := range append(newMistakes(c.found).List, read...) {
+	for _, m := range append(newMistakes(c.found).List, n.found...) {
 		field := m.Path[strings.LastIndex(m.Path, ".")+1:]
 		if m.Path == "" || strings.HasPrefix(m.Text, holdsValue) {
 			field = "\x00" + m.Text
@@ -337,5 +392,5 @@ func (c *checker) report(read []Mistake) Report {
 			all = append(all, m)
 		}
 	}
-	return Report{Mistakes: newMistakes(all).List, Unchecked: c.unchecked}
+	return Report{Mistakes: newMistakes(all).List, Warnings: n.warned, Unchecked: c.unchecked}
 }

@@ -49,15 +49,21 @@ func compile(name, source string) (c *chunk, err error) {
 
 // parseSource is the tree of a source; a first line for the shell is no part of it.
 func parseSource(name, source string) ([]ast.Stmt, error) {
-	source = strings.TrimPrefix(source, "\ufeff")
-	if strings.HasPrefix(source, "#") { // #!/usr/bin/env flower
-		source = "--" + source
-	}
+	source = parsedSource(source)
 	tree, err := parse.Parse(strings.NewReader(source), name)
 	if err != nil {
 		return nil, fromParser(err, name, source)
 	}
 	return tree, nil
+}
+
+// parsedSource is what the parser gets to see of a source.
+func parsedSource(source string) string {
+	source = strings.TrimPrefix(source, "\ufeff")
+	if strings.HasPrefix(source, "#") { // #!/usr/bin/env flower
+		source = "--" + source
+	}
+	return source
 }
 
 // tooLong is the error for a source that is data rather than a script.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
 
 	"github.com/flowerlua/flower/engine"
@@ -24,6 +25,7 @@ type Error struct {
 
 	trace string
 	cause error
+	at    ast.Position // of a syntax error, where it is known
 }
 
 // Error is file:line: message.
@@ -52,19 +54,26 @@ const (
 	CodeUsage = "usage"
 )
 
-// Mistake is one wrong field of a table given to a constructor.
+// Mistake is one wrong field of a table given to a constructor, or another place of
+// a script that cannot work.
 type Mistake struct {
-	File string
-	Line int
-	Path string // steps[2].retries
-	Text string
+	File   string
+	Line   int    // 0 where it is not known
+	Column int    // in characters from 1; 0 where it is not known
+	Path   string // steps[2].retries
+	Text   string
+
+	word string // what stands at the column, where Path does not say it
 }
 
-// String is file:line: path: text.
+// String is file:line:column: path: text.
 func (m Mistake) String() string {
 	place := m.File
 	if m.Line > 0 {
 		place = fmt.Sprintf("%s:%d", m.File, m.Line)
+	}
+	if m.Line > 0 && m.Column > 0 {
+		place = fmt.Sprintf("%s:%d", place, m.Column)
 	}
 	if m.Path == "" {
 		return fmt.Sprintf("%s: %s", place, m.Text)
@@ -89,7 +98,10 @@ func newMistakes(list []Mistake) *Mistakes {
 		if a.File != b.File {
 			return strings.Compare(a.File, b.File)
 		}
-		return a.Line - b.Line
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
 	})
 	return &Mistakes{List: list}
 }
@@ -203,7 +215,11 @@ func fromParser(err error, file, source string) error {
 	default:
 		text += fmt.Sprintf(" near %q", token)
 	}
-	return &Error{File: file, Line: line, Code: CodeSyntax, Message: text, cause: err}
+	e := &Error{File: file, Line: line, Code: CodeSyntax, Message: text, cause: err}
+	if line == p.Pos.Line {
+		e.at = p.Pos
+	}
+	return e
 }
 
 // atLine is how the compiler names another line than that of the function's end.

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"regexp"
@@ -25,75 +24,21 @@ import (
 	"github.com/flowerlua/flower/stdlib"
 )
 
-// annotations are what stdlib/meta says.
-type annotations struct {
-	parents   map[string]string
-	fields    map[string]map[string]metaField // by class
-	functions map[string][]string             // by the name before the dot or colon
-}
-
-type metaField struct {
-	optional bool
-	kind     string // what follows the name
-}
-
-var (
-	classLine    = regexp.MustCompile(`^---@class ([\w.]+)(?:: ([\w.]+))?`)
-	fieldLine    = regexp.MustCompile(`^---@field (\w+)(\??) (.+)`)
-	functionLine = regexp.MustCompile(`^function (\w+)[.:](\w+)\(.*\) end$`)
-)
-
 func readMeta(t *testing.T) *annotations {
 	t.Helper()
-	a := &annotations{parents: map[string]string{}, fields: map[string]map[string]metaField{}, functions: map[string][]string{}}
-	err := fs.WalkDir(stdlib.Meta, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		raw, err := stdlib.Meta.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if _, err := compile(path, string(raw)); err != nil {
+	a, err := readAnnotations(func(path, source string) {
+		if _, err := compile(path, source); err != nil {
 			t.Error(err)
 		}
 		module := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(path, "meta/"), ".lua"), "/", ".")
-		if first, _, _ := strings.Cut(string(raw), "\n"); first != "---@meta "+module {
+		if first, _, _ := strings.Cut(source, "\n"); first != "---@meta "+module {
 			t.Errorf("%s begins with %q", path, first)
 		}
-		a.read(string(raw))
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
-}
-
-func (a *annotations) read(source string) {
-	class := ""
-	for line := range strings.Lines(source) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := classLine.FindStringSubmatch(line); m != nil {
-			class = m[1]
-			a.parents[class], a.fields[class] = m[2], map[string]metaField{}
-		}
-		if m := fieldLine.FindStringSubmatch(line); m != nil {
-			a.fields[class][m[1]] = metaField{optional: m[2] == "?", kind: m[3]}
-		}
-		if m := functionLine.FindStringSubmatch(line); m != nil {
-			a.functions[m[1]] = append(a.functions[m[1]], m[2])
-		}
-	}
-}
-
-// of are the fields of a class, inherited ones too.
-func (a *annotations) of(class string) map[string]metaField {
-	all := map[string]metaField{}
-	for ; class != ""; class = a.parents[class] {
-		maps.Copy(all, a.fields[class])
-	}
-	return all
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

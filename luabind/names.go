@@ -1,6 +1,7 @@
 package luabind
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,20 +17,37 @@ import (
 type names struct {
 	s    *state
 	file string
+	// sources are the files that were read, by name.
+	sources map[string]*columns
 	// defined are the globals of the sandbox, and those that any file assigns.
 	defined map[string]bool
+	// assigns are those that a file assigns and warned of, by file and name.
+	assigns map[[2]string]bool
 	reads   []globalRead
+	looked  map[*ast.FunctionExpr]bool // functions whose returns were looked at
+	// says are the annotations; given the types of what functions are called with, and
+	// extra the fields that the script itself gives to tables of a class.
+	says  *annotations
+	given map[*ast.FunctionExpr][]string
+	extra map[string]bool
+	// rehearsal: the main file plays the model, by this function where it is written
+	// out, and has no flower.
+	rehearsal bool
+	model     *ast.FunctionExpr
 	// open: a script may define globals in ways that cannot be seen.
 	open      bool
+	trusted   bool // the script has the whole of os
 	arguments bool // the script looks at its arguments
 	modules   map[string]bool
 	scope     *scope
 	found     []Mistake
+	warned    []Mistake
 }
 
 type globalRead struct {
 	name, file string
 	line       int
+	scope      *scope
 }
 
 // scope is a block; its names may stand for a library, or a function of one.
@@ -43,17 +61,26 @@ type scope struct {
 type named struct {
 	value lua.LValue
 	path  string
+	fn    *ast.FunctionExpr // it is a function of the script
+	class string            // of the annotations
 }
 
-func newNames(s *state, trusted bool) *names {
-	n := &names{s: s, defined: map[string]bool{"arg": true}, modules: map[string]bool{}}
+func newNames(s *state, trusted bool) (*names, error) {
+	says, err := readAnnotations(nil)
+	if err != nil {
+		return nil, err
+	}
+	n := &names{s: s, defined: map[string]bool{"arg": true}, modules: map[string]bool{}, sources: map[string]*columns{},
+		looked: map[*ast.FunctionExpr]bool{}, assigns: map[[2]string]bool{},
+		says: says, given: map[*ast.FunctionExpr][]string{}, extra: map[string]bool{}}
 	s.L.G.Global.ForEach(func(k, _ lua.LValue) { n.defined[k.String()] = true })
 	if trusted {
 		for _, name := range []string{lua.IoLibName, "dofile", "loadfile"} {
 			n.defined[name] = true
 		}
 	}
-	return n
+	n.trusted = trusted
+	return n, nil
 }
 
 // script reads the main file and all it requires, then looks who reads what nobody
@@ -63,13 +90,30 @@ func (n *names) script(file, source string) {
 	if n.open {
 		return
 	}
-	candidates := slices.Sorted(maps.Keys(n.defined))
+	globals := slices.Sorted(maps.Keys(n.defined))
 	for _, r := range n.reads {
-		if !n.defined[r.name] {
-			n.found = append(n.found, Mistake{File: r.file, Line: r.line,
-				Text: "nothing is called " + inQuotes(r.name) + spell.Hint(r.name, candidates)})
+		if n.defined[r.name] {
+			continue
+		}
+		near := append(r.scope.names(r.name), globals...)
+		text := "nothing is called " + inQuotes(r.name) + spell.Hint(r.name, near)
+		if n.rehearsal && r.name == "flower" {
+			text = `a rehearsal has no flower; of its parts it can have require("flower.json")`
+		}
+		n.found = append(n.found, Mistake{File: r.file, Line: r.line, Text: text, Column: n.sources[r.file].last(r.line, r.name)})
+	}
+}
+
+// names are the local variables of a scope and those around it, without one.
+func (sc *scope) names(without string) (list []string) {
+	for ; sc != nil; sc = sc.outer {
+		for name := range sc.local {
+			if name != without {
+				list = append(list, name)
+			}
 		}
 	}
+	return list
 }
 
 func inQuotes(name string) string { return `"` + clip(name) + `"` }
@@ -80,14 +124,25 @@ func (n *names) read(file, source string) {
 	if err != nil {
 		return
 	}
+	n.sources[file] = readColumns(source)
 	fileBefore, scopeBefore := n.file, n.scope
 	n.file, n.scope = file, nil
+	if n.rehearsal && file == n.s.program.main.name {
+		n.model = functionOf(tree)
+		n.given[n.model] = []string{"flower.Turn"}
+	}
 	n.block(tree, nil)
 	n.file, n.scope = fileBefore, scopeBefore
 }
 
-func (n *names) wrong(at ast.PositionHolder, text string) {
-	n.found = append(n.found, Mistake{File: n.file, Line: at.Line(), Text: text})
+// wrong notes what cannot work; word is what it is about, as it is written.
+func (n *names) wrong(at ast.PositionHolder, word, text string) {
+	n.found = append(n.found, Mistake{File: n.file, Line: at.Line(), Column: n.sources[n.file].last(at.Line(), word), Text: text})
+}
+
+// warn notes what works and is hardly meant.
+func (n *names) warn(line int, word, text string) {
+	n.warned = append(n.warned, Mistake{File: n.file, Line: line, Text: text, word: word})
 }
 
 // block reads statements in a scope of their own; then is read at its end.
@@ -132,7 +187,7 @@ func (n *names) statement(st ast.Stmt) {
 		n.block(st.Stmts, nil, st.Name)
 	case *ast.GenericForStmt:
 		n.exprs(st.Exprs)
-		n.block(st.Stmts, nil, st.Names...)
+		n.forEach(st)
 	case *ast.FuncDefStmt:
 		n.functionDef(st)
 	case *ast.ReturnStmt:
@@ -149,11 +204,13 @@ func (n *names) localAssign(st *ast.LocalAssignStmt) {
 	n.exprs(st.Exprs)
 	for i, name := range st.Names {
 		n.scope.local[name] = named{}
-		if i < len(st.Exprs) {
-			if v, ok := n.resolve(st.Exprs[i]); ok {
-				n.scope.local[name] = v
-			}
+		if i >= len(st.Exprs) {
+			continue
 		}
+		v, _ := n.resolve(st.Exprs[i])
+		v.fn, _ = st.Exprs[i].(*ast.FunctionExpr)
+		v.class = n.classOf(st.Exprs[i])
+		n.scope.local[name] = v
 	}
 }
 
@@ -164,16 +221,30 @@ func (n *names) assigned(e ast.Expr) {
 		if sc := n.lookup(e.Value); sc != nil {
 			sc.local[e.Value] = named{}
 		} else {
-			n.defined[e.Value] = true
+			n.global(e)
 		}
 	case *ast.AttrGetExpr:
-		if key, ok := e.Key.(*ast.StringExpr); ok && n.isGlobal(e.Object, "_G") {
+		key, named := e.Key.(*ast.StringExpr)
+		if named && n.isGlobal(e.Object, "_G") {
 			n.defined[key.Value] = true
 			return
 		}
 		n.open = n.open || n.isGlobal(e.Object, "_G")
+		if class := n.classOf(e.Object); named && class != "" {
+			n.extra[class+"."+key.Value] = true
+		}
 		n.expr(e.Object, false)
 		n.expr(e.Key, false)
+	}
+}
+
+// global is an assignment to a name that is not local.
+func (n *names) global(e *ast.IdentExpr) {
+	n.defined[e.Value] = true
+	if key := [2]string{n.file, e.Value}; !n.assigns[key] {
+		n.assigns[key] = true
+		n.warn(e.Line(), e.Value, fmt.Sprintf("%s is a global here; write local in front of it, or _G.%s where a global is meant%s",
+			inQuotes(e.Value), clip(e.Value), spell.Hint(e.Value, n.scope.names(e.Value))))
 	}
 }
 
@@ -189,11 +260,20 @@ func (n *names) functionDef(st *ast.FuncDefStmt) {
 }
 
 func (n *names) function(f *ast.FunctionExpr, self ...string) {
-	local := slices.Clone(self)
-	if f.ParList != nil {
-		local = append(local, f.ParList.Names...)
+	n.scope = &scope{outer: n.scope, local: map[string]named{}}
+	for _, name := range self {
+		n.scope.local[name] = named{}
 	}
-	n.block(f.Stmts, nil, local...)
+	if f.ParList != nil {
+		for i, name := range f.ParList.Names {
+			n.scope.local[name] = named{}
+			if types := n.given[f]; i < len(types) {
+				n.scope.local[name] = named{class: n.says.classOf(types[i])}
+			}
+		}
+	}
+	n.block(f.Stmts, nil)
+	n.scope = n.scope.outer
 }
 
 func (n *names) lookup(name string) *scope {
@@ -222,7 +302,7 @@ func (n *names) expr(e ast.Expr, tested bool) {
 	switch e := e.(type) {
 	case *ast.IdentExpr:
 		if n.lookup(e.Value) == nil && !tested {
-			n.reads = append(n.reads, globalRead{e.Value, n.file, e.Line()})
+			n.reads = append(n.reads, globalRead{e.Value, n.file, e.Line(), n.scope})
 		}
 		n.arguments = n.arguments || n.isGlobal(e, "arg")
 	case *ast.Comma3Expr:
@@ -278,6 +358,9 @@ func (n *names) member(e *ast.AttrGetExpr, tested bool) {
 	members := behind(lib.value)
 	if !ok || members == nil {
 		n.arguments = n.arguments || lib.path == "flower.options"
+		if !tested {
+			n.record(key, n.classOf(e.Object))
+		}
 		return
 	}
 	if lib.path == "flower" && key.Value == "options" {
@@ -288,7 +371,7 @@ func (n *names) member(e *ast.AttrGetExpr, tested bool) {
 	}
 	var have []string
 	members.ForEach(func(k, _ lua.LValue) { have = append(have, k.String()) })
-	n.wrong(key, lib.path+" has no "+inQuotes(key.Value)+spell.Hint(key.Value, have))
+	n.wrong(key, key.Value, lib.path+" has no "+inQuotes(key.Value)+spell.Hint(key.Value, have))
 }
 
 // resolve finds the value of the sandbox that an expression stands for.
@@ -299,8 +382,11 @@ func (n *names) resolve(e ast.Expr) (named, bool) {
 			v := sc.local[e.Value]
 			return v, v.value != nil
 		}
+		if n.trusted && e.Value == lua.OsLibName {
+			return named{}, false
+		}
 		v := n.s.L.GetGlobal(e.Value)
-		return named{v, e.Value}, behind(v) != nil
+		return named{value: v, path: e.Value}, behind(v) != nil
 	case *ast.AttrGetExpr:
 		lib, ok := n.resolve(e.Object)
 		key, isText := e.Key.(*ast.StringExpr)
@@ -309,11 +395,11 @@ func (n *names) resolve(e ast.Expr) (named, bool) {
 			return named{}, false
 		}
 		v := members.RawGetString(key.Value)
-		return named{v, lib.path + "." + key.Value}, v != lua.LNil
+		return named{value: v, path: lib.path + "." + key.Value}, v != lua.LNil
 	case *ast.FuncCallExpr:
 		if name, ok := n.required(e); ok {
 			v := n.s.loaded[name]
-			return named{v, name}, behind(v) != nil
+			return named{value: v, path: name}, behind(v) != nil
 		}
 	}
 	return named{}, false
@@ -336,7 +422,9 @@ func (n *names) call(e *ast.FuncCallExpr) {
 		n.expr(e.Func, false)
 	} else {
 		n.expr(e.Receiver, false)
+		n.method(e)
 	}
+	n.tables(e)
 	n.exprs(e.Args)
 	if name, ok := n.required(e); ok {
 		n.module(e, name)
@@ -358,7 +446,7 @@ func (n *names) call(e *ast.FuncCallExpr) {
 // module reads a required file; the compiler's word for what is wrong with it is
 // a mistake of that file.
 func (n *names) module(at *ast.FuncCallExpr, name string) {
-	if n.modules[name] || n.s.loaded[name] != nil || isOurs(name) {
+	if n.modules[name] || n.s.loaded[name] != nil || isOurs(name) && !n.rehearsal {
 		return
 	}
 	for _, m := range n.s.program.options.Modules {
@@ -367,99 +455,25 @@ func (n *names) module(at *ast.FuncCallExpr, name string) {
 		}
 	}
 	n.modules[name] = true
+	if n.rehearsal && isOurs(name) {
+		n.wrong(at, name, "a rehearsal cannot require "+inQuotes(name)+`; of flower it has "flower.json" alone`)
+		return
+	}
 	if !moduleName.MatchString(name) {
-		n.wrong(at, "require takes a module's name, words joined by dots, not "+inQuotes(name))
+		n.wrong(at, name, "require takes a module's name, words joined by dots, not "+inQuotes(name))
 		return
 	}
 	file, source, err := n.s.findModule(name)
 	if err != nil {
-		n.wrong(at, err.Error())
+		n.wrong(at, name, err.Error())
 		return
 	}
 	if _, err := compile(file, source); err != nil {
+		n.sources[file] = readColumns(source)
 		if syntax, ok := err.(*Error); ok {
-			n.found = append(n.found, syntax.mistake())
+			n.found = append(n.found, syntax.mistake(n.sources[file]))
 		}
 		return
 	}
 	n.read(file, source)
-}
-
-// constructed reads the table of flower.step{…} and the others as far as it is
-// written out: names of fields, and values that are constants.
-func (n *names) constructed(role string, call *ast.FuncCallExpr, expr *ast.TableExpr) {
-	kind, ok := constructors[role]
-	if !ok {
-		return
-	}
-	t, unknown := n.s.L.NewTable(), map[string]bool{}
-	for _, f := range expr.Fields {
-		value := constant(f.Value)
-		key, isText := f.Key.(*ast.StringExpr)
-		switch {
-		case f.Key == nil:
-			t.Append(&lua.LUserData{})
-		case isText && value == nil:
-			unknown[key.Value] = true
-			t.RawSetString(key.Value, &lua.LUserData{})
-		case isText:
-			t.RawSetString(key.Value, value)
-		}
-	}
-	m := &made{kind: kind, role: role, at: &position{file: n.file, line: call.Line(), fields: fieldLines(expr)}}
-	n.s.kinds[t] = m
-	defer delete(n.s.kinds, t)
-	var found []Mistake
-	if kind == "workflow" {
-		var list *Mistakes
-		if _, err := n.s.toWorkflow(t); err != nil {
-			list, _ = err.(*Mistakes)
-		}
-		if list != nil {
-			found = list.List
-		}
-	} else {
-		n.s.readMade(t, m, &found)
-	}
-	n.keep(role, unknown, found)
-}
-
-// keep takes over the mistakes that hold whatever is not known: a field may still be
-// set, and a value that is no constant may be right.
-func (n *names) keep(role string, unknown map[string]bool, found []Mistake) {
-	for _, m := range found {
-		field := m.Path[strings.LastIndex(m.Path, ".")+1:]
-		sure := strings.HasPrefix(m.Text, "is not a field") || strings.HasPrefix(m.Text, holdsValue) ||
-			field != "" && field != role && !unknown[field] && !strings.HasPrefix(m.Text, "is missing")
-		if !sure {
-			continue
-		}
-		if !strings.HasPrefix(m.Path, role) {
-			m.Path = strings.TrimSuffix(role+"."+m.Path, ".")
-		}
-		n.found = append(n.found, m)
-	}
-}
-
-// holdsValue begins the reader's word for a list in the place of named fields.
-const holdsValue = "holds a value under"
-
-// constructors are the functions that take a table of known fields, and what they
-// make.
-var constructors = map[string]string{
-	"agent": "agent", "coordinator": "agent", "clarifier": "agent", "judge": "agent", "oracle": "agent",
-	"worker": "worker", "guard": "guard", "step": "step", "workflow": "workflow",
-}
-
-// constant is the value of an expression that is written out; nil for any other.
-func constant(e ast.Expr) lua.LValue {
-	switch e := e.(type) {
-	case *ast.StringExpr:
-		return lua.LString(e.Value)
-	case *ast.TrueExpr:
-		return lua.LTrue
-	case *ast.FalseExpr:
-		return lua.LFalse
-	}
-	return nil
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/harness"
@@ -15,10 +18,36 @@ import (
 
 // checkCommand looks at scripts without running them.
 type checkCommand struct {
-	Scripts []string `arg:"" name:"script.lua" help:"The scripts."`
+	JSON    bool     `name:"json" help:"Print a JSON object."`
+	Scripts []string `arg:"" name:"script.lua" help:"The scripts, and rehearsals."`
 }
 
-// check prints everything that cannot work in the scripts, a line for each mistake.
+// checkedScripts is what check --json prints.
+type checkedScripts struct {
+	Scripts  []checkedScript `json:"scripts"`
+	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
+}
+
+type checkedScript struct {
+	File     string    `json:"file"`
+	Kind     string    `json:"kind"`     // script or rehearsal
+	Findings []finding `json:"findings"` // by file and line
+	// Unchecked says what could not be looked at.
+	Unchecked []string `json:"unchecked"`
+}
+
+// finding is one mistake or warning; 0 stands for a line or column that is not known.
+type finding struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Level   string `json:"level"` // error or warning
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// check prints everything that cannot work in the scripts, a line for each finding.
 func (a *app) check(ctx context.Context, c *cli) (err error) {
 	workspace, _, err := c.places()
 	if err != nil {
@@ -37,31 +66,91 @@ func (a *app) check(ctx context.Context, c *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	mistakes := 0
+	all := checkedScripts{Scripts: []checkedScript{}}
 	for _, script := range c.Check.Scripts {
 		report, err := luabind.CheckFile(ctx, rt, script, c.luaOptions(nil))
 		if err != nil {
 			return err
 		}
-		mistakes += len(report.Mistakes)
-		a.printReport(script, report)
+		all.add(script, report)
 	}
-	if mistakes > 0 {
-		return fmt.Errorf("found %s", counted(mistakes, "mistake"))
+	if err := a.printChecked(all, c.Check.JSON); err != nil {
+		return err
+	}
+	if all.Errors > 0 {
+		return fmt.Errorf("found %s", all.counts())
 	}
 	return nil
 }
 
-func (a *app) printReport(script string, r luabind.Report) {
+func (all *checkedScripts) add(script string, r luabind.Report) {
+	s := checkedScript{File: script, Kind: "script", Findings: []finding{}, Unchecked: r.Unchecked}
+	if r.Rehearsal {
+		s.Kind = "rehearsal"
+	}
+	if s.Unchecked == nil {
+		s.Unchecked = []string{}
+	}
 	for _, m := range r.Mistakes {
-		fmt.Fprintln(a.out, clean(m.String()))
+		s.Findings = append(s.Findings, finding{m.File, m.Line, m.Column, "error", m.Path, m.Text})
 	}
-	for _, text := range r.Unchecked {
-		fmt.Fprintf(a.out, "%s\n", clean("not checked further: "+text))
+	for _, m := range r.Warnings {
+		s.Findings = append(s.Findings, finding{m.File, m.Line, m.Column, "warning", m.Path, m.Text})
 	}
-	if len(r.Mistakes) == 0 {
-		fmt.Fprintf(a.out, "%s: ok\n", clean(script))
+	slices.SortStableFunc(s.Findings, func(a, b finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+	})
+	all.Scripts = append(all.Scripts, s)
+	all.Errors += len(r.Mistakes)
+	all.Warnings += len(r.Warnings)
+}
+
+func (all checkedScripts) counts() string {
+	if all.Warnings == 0 {
+		return counted(all.Errors, "error")
 	}
+	return counted(all.Errors, "error") + " and " + counted(all.Warnings, "warning")
+}
+
+func (a *app) printChecked(all checkedScripts, asJSON bool) error {
+	if asJSON {
+		return writeJSON(a.out, all)
+	}
+	for _, s := range all.Scripts {
+		for _, f := range s.Findings {
+			fmt.Fprintln(a.out, clean(f.String()))
+		}
+		for _, text := range s.Unchecked {
+			fmt.Fprintln(a.out, clean("not checked further: "+text))
+		}
+		fmt.Fprint(a.out, clean(s.verdict()))
+	}
+	return nil
+}
+
+// String is file:line:column: message.
+func (f finding) String() string {
+	m := luabind.Mistake{File: f.File, Line: f.Line, Column: f.Column, Path: f.Field, Text: f.Message}
+	if f.Level == "warning" {
+		m.Text, m.Path = "warning: "+m.Text, ""
+	}
+	return m.String()
+}
+
+// verdict is the line that closes what was said of a script without errors.
+func (s checkedScript) verdict() string {
+	if slices.ContainsFunc(s.Findings, func(f finding) bool { return f.Level == "error" }) {
+		return ""
+	}
+	text := s.File + ": "
+	if s.Kind == "rehearsal" {
+		text += "rehearsal, "
+	}
+	text += "ok"
+	if n := len(s.Findings); n > 0 {
+		text += ", " + counted(n, "warning")
+	}
+	return text + "\n"
 }
 
 func counted(n int, noun string) string {

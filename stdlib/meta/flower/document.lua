@@ -72,6 +72,10 @@ function document.parse(kind, text, step) end
 ---@param step? string of a handoff
 ---@return flower.AnyDocument?
 ---@return string? err
+---@overload fun(kind: "brief", path: string): flower.Brief?
+---@overload fun(kind: "goal", path: string): flower.Goal?
+---@overload fun(kind: "verdict", path: string): flower.Verdict?
+---@overload fun(kind: "handoff", path: string, step?: string): flower.Handoff?
 function document.load(kind, path, step) end
 
 --- Replaces the file whole.

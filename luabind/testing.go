@@ -63,8 +63,11 @@ func runTests(ctx context.Context, path string, o TestOptions) ([]Tested, error)
 		if err := b.end(&t); err != nil {
 			return f.tested, err
 		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		f.end(t)
-		return f.tested, context.Cause(ctx)
+		return f.tested, nil
 	}
 	return f.tested, f.all(ctx, b)
 }
@@ -97,10 +100,10 @@ func (f *testFile) all(ctx context.Context, first *bed) (err error) {
 		if err := f.one(ctx, b, i, &t); err != nil {
 			return err
 		}
-		f.end(t)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		f.end(t)
 	}
 	return nil
 }

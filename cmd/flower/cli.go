@@ -19,6 +19,8 @@ type globals struct {
 	Harness   string `placeholder:"NAME" enum:"native,claude" default:"native" help:"What does the work: native, or claude (drives the Claude Code CLI)."`
 	Model     string `placeholder:"NAME" help:"Model for agents that name none."`
 	Rehearse  string `placeholder:"FILE" help:"Let a Lua function play the model: no key, no network."`
+	Record    string `placeholder:"DIR" help:"Keep every request and answer in a folder, for --playback."`
+	Playback  string `placeholder:"DIR" help:"Let a recording answer: no key, no network. A request that is not the recorded one ends the run."`
 	Events    string `placeholder:"FILE" help:"Write events as JSON Lines to a file, or to standard output (-)."`
 	Fresh     bool   `help:"Run every step in a new session, whatever earlier runs left."`
 	From      string `placeholder:"STEP" help:"Begin at a step, with the recorded results of those before it."`
@@ -32,6 +34,8 @@ type globals struct {
 type cli struct {
 	globals
 
+	scriptArgs []string
+
 	Run        runCommand        `cmd:"" help:"Run a script (the word run can be left out)."`
 	Go         goCommand         `cmd:"" help:"Clarify, set a goal and work under a judge (the word go can be left out)."`
 	Once       onceCommand       `cmd:"" help:"Run one agent on one prompt."`
@@ -41,6 +45,7 @@ type cli struct {
 	Init       initCommand       `cmd:"" help:"Make a first script with its rehearsal and what an editor wants."`
 	Check      checkCommand      `cmd:"" help:"Say what cannot work in scripts, without running them."`
 	Replay     replayCommand     `cmd:"" help:"Evaluate a script's gates on recorded results, without a model."`
+	Test       testCommand       `cmd:"" help:"Run tests of scripts, without a model."`
 	Doctor     doctorCommand     `cmd:"" help:"Show settings with their origins, and what is off."`
 	Completion completionCommand `cmd:"" help:"Print what makes a shell complete the words of flower."`
 	Version    versionCommand    `cmd:"" help:"Show the version."`
@@ -135,6 +140,8 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return a.check(ctx, c)
 	case "replay":
 		return a.replay(ctx, c)
+	case "test":
+		return a.test(ctx, c)
 	case "doctor":
 		return a.doctor(ctx, c)
 	case "completion":

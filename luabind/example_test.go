@@ -57,7 +57,7 @@ func ExampleProgram_Run() {
 	if err := os.WriteFile(modelFile, []byte(greetModel), 0o644); err != nil {
 		log.Fatal(err)
 	}
-	rehearsal, err := luabind.LoadRehearsal(modelFile)
+	rehearsal, err := luabind.LoadRehearsal(modelFile, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (st *studio) play(model string, options map[string]any, answer func(questio
 	if err := os.WriteFile(modelFile, []byte(model), 0o644); err != nil {
 		st.t.Fatal(err)
 	}
-	rehearsal, err := luabind.LoadRehearsal(modelFile)
+	rehearsal, err := luabind.LoadRehearsal(modelFile, nil)
 	if err != nil {
 		st.t.Fatal(err)
 	}
@@ -378,7 +378,7 @@ func TestGuard_in_Lua_denies_rewrites_and_changes_results(t *testing.T) {
 end`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	rehearsal, err := luabind.LoadRehearsal(model)
+	rehearsal, err := luabind.LoadRehearsal(model, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,14 +45,18 @@ type Rehearsal struct {
 	fn *lua.LFunction
 }
 
-// LoadRehearsal runs the file at path and takes the function it returns. The
-// caller closes it.
-func LoadRehearsal(path string) (*Rehearsal, error) {
-	p, err := LoadFile(path, nil)
+// LoadRehearsal runs the file at path and takes the function it returns. Of the
+// options, which may be nil, the limits count. The caller closes it.
+func LoadRehearsal(path string, o *Options) (*Rehearsal, error) {
+	if o != nil {
+		o = &Options{ComputeLimit: o.ComputeLimit, MemoryLimit: o.MemoryLimit}
+	}
+	p, err := LoadFile(path, o)
 	if err != nil {
 		return nil, err
 	}
 	r := &Rehearsal{program: p, s: p.newBare()}
+	r.s.withoutFlower()
 	r.s.loaded["flower.json"] = r.s.readOnly("flower.json", r.s.jsonTable())
 	out, err := r.s.call(context.Background(), r.s.L.NewFunctionFromProto(p.main.proto), 1)
 	if err != nil {
@@ -67,6 +71,21 @@ func LoadRehearsal(path string) (*Rehearsal, error) {
 	}
 	r.fn = fn
 	return r, nil
+}
+
+// withoutFlower says what a script finds out by "attempt to index a nil value"
+// otherwise.
+func (s *state) withoutFlower() {
+	none := func(L *lua.LState) int {
+		s.misuse(L, `a rehearsal has no flower: it plays the model, and gets all it may know as its argument (require("flower.json") is there)`)
+		return 0
+	}
+	meta := s.L.NewTable()
+	meta.RawSetString("__index", s.L.NewFunction(none))
+	meta.RawSetString("__newindex", s.L.NewFunction(none))
+	flower := s.L.NewTable()
+	flower.Metatable = meta
+	s.L.SetGlobal("flower", flower)
 }
 
 // Close frees the state. Later requests fail.

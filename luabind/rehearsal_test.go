@@ -25,7 +25,7 @@ func rehearse(t *testing.T, source string) *luabind.Rehearsal {
 	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r, err := luabind.LoadRehearsal(path)
+	r, err := luabind.LoadRehearsal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestRehearsal_that_is_wrong_is_a_failure_that_nobody_repeats(t *testing.T) 
 		"return { error = { status = 'x' } }":                   "error.status: must be a whole number, is a string",
 		"local t = {} t.t = t return { tool = 'X', input = t }": "does one contain itself?",
 		"while true do end":                                     "is there a loop without an end?",
-		"return flower.fs.read('x')":                            "attempt to index a non-table object(nil) with key 'fs'",
+		"return flower.fs.read('x')":                            "a rehearsal has no flower",
 		"return require('flower').sh('x')":                      `flower has no module "flower"`,
 	} {
 		if strings.Contains(source, "while") {
@@ -250,17 +250,40 @@ func TestLoadRehearsal_says_what_is_wrong_with_the_file(t *testing.T) {
 		"return 5":            "a rehearsal returns the function that plays the model, this returned a number",
 		"":                    "this returned a nil",
 		"error('at loading')": "at loading",
+		"return flower.agent": "a rehearsal has no flower: it plays the model",
 	} {
 		path := filepath.Join(t.TempDir(), "model.lua")
 		if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := luabind.LoadRehearsal(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := luabind.LoadRehearsal(path, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", source, err)
 		}
 	}
-	if _, err := luabind.LoadRehearsal("none.lua"); err == nil {
+	if _, err := luabind.LoadRehearsal("none.lua", nil); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestRehearsal_has_no_flower_and_says_so(t *testing.T) {
+	_, _, err := reply(t, rehearse(t, `return function() return flower.fs.read("x") end`), ask("hi"))
+	if err == nil || !strings.Contains(err.Error(), "model.lua:1: a rehearsal has no flower") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestRehearsal_computes_no_longer_than_it_may(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.lua")
+	if err := os.WriteFile(path, []byte("return function()\n while true do end\nend"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := luabind.LoadRehearsal(path, &luabind.Options{ComputeLimit: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, _, err := reply(t, r, ask("hi")); err == nil || !strings.Contains(err.Error(), "model.lua:2: the script computed for 20ms") {
+		t.Errorf("err = %v", err)
 	}
 }
 

@@ -11,16 +11,12 @@
 package settings
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/joho/godotenv"
 )
 
 // The keys that are read. Nothing else is taken from any source.
@@ -47,6 +43,9 @@ type Options struct {
 	Workspace string              // whose .env is read; empty: none
 	Getenv    func(string) string // nil means os.Getenv
 	Home      string              // empty means os.UserHomeDir
+	// Environ are the names that Getenv knows, to find misspelt ones; nil means those
+	// of os.Environ, and none where Getenv is not nil.
+	Environ []string
 }
 
 // Source is one place that was looked in.
@@ -55,8 +54,17 @@ type Source struct {
 	Found bool   // it is there
 	// Problem says why a file that is there could not be used; nil otherwise.
 	Problem error
+	// Misspelt are names it has that nearly are keys, which nobody reads.
+	Misspelt []Misspelt
 
 	values map[string]string
+	lines  map[string]int
+}
+
+// Misspelt is a name that nearly is a key.
+type Misspelt struct {
+	Name, Key string
+	Line      int // 0 in the environment
 }
 
 // Value is a setting with its origin.
@@ -64,6 +72,17 @@ type Value struct {
 	Key    string
 	Text   string // as it is; Shown hides secrets
 	Origin string // the Name of its Source; empty when no source has it
+	Line   int    // in the file; 0 where it is not known
+}
+
+// Place is the origin with its line.
+func (v Value) Place() string { return place(v.Origin, v.Line) }
+
+func place(origin string, line int) string {
+	if line == 0 {
+		return origin
+	}
+	return fmt.Sprintf("%s, line %d", origin, line)
 }
 
 // Shown is the value as it may be printed: of secrets only that and how long they
@@ -98,7 +117,13 @@ func Load(o Options) (*Settings, error) {
 	}
 	environment := Source{Name: "environment", Found: true, values: map[string]string{}}
 	for _, key := range Keys {
-		environment.values[key] = getenv(key)
+		environment.values[key] = strings.TrimSpace(getenv(key))
+	}
+	if o.Environ == nil && o.Getenv == nil {
+		o.Environ = environNames()
+	}
+	for _, name := range o.Environ {
+		environment.misspelt(name, 0)
 	}
 	s := &Settings{sources: []Source{environment}}
 	if path := getenv("FLOWER_ENV"); path != "" {
@@ -145,64 +170,6 @@ func configFile(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".config", "flower", ".env")
 }
 
-func envFile(path string) Source {
-	return fileSource(path, func(raw []byte) (map[string]string, error) { return godotenv.UnmarshalBytes(raw) })
-}
-
-func claudeFile(path string) Source {
-	return fileSource(path, func(raw []byte) (map[string]string, error) {
-		var file struct {
-			Env map[string]any `json:"env"`
-		}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			return nil, err
-		}
-		values := map[string]string{}
-		for key, value := range file.Env {
-			values[key] = fmt.Sprint(value)
-		}
-		return values, nil
-	})
-}
-
-// maxFile bounds a settings file, in bytes.
-const maxFile = 1 << 20
-
-func fileSource(path string, parse func([]byte) (map[string]string, error)) Source {
-	src := Source{Name: path, values: map[string]string{}}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return src
-	}
-	src.Found = true
-	switch {
-	case err != nil:
-		src.Problem = err
-	case !info.Mode().IsRegular():
-		src.Problem = fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > maxFile:
-		src.Problem = fmt.Errorf("%s has %d bytes; at most %d are read", path, info.Size(), maxFile)
-	}
-	if src.Problem != nil {
-		return src
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		src.Problem = err
-		return src
-	}
-	values, err := parse(raw)
-	if err != nil {
-		// The parser's text may quote the line, and the line may hold a secret.
-		src.Problem = fmt.Errorf("%s cannot be parsed", path)
-		return src
-	}
-	for _, key := range Keys {
-		src.values[key] = strings.TrimSpace(values[key])
-	}
-	return src
-}
-
 // Sources are the places looked in, in order. The caller owns the slice.
 func (s *Settings) Sources() []Source { return append([]Source(nil), s.sources...) }
 
@@ -211,7 +178,7 @@ func (s *Settings) Sources() []Source { return append([]Source(nil), s.sources..
 func (s *Settings) Lookup(key string) Value {
 	for _, src := range s.sources {
 		if text := src.values[key]; text != "" {
-			return Value{Key: key, Text: text, Origin: src.Name}
+			return Value{Key: key, Text: text, Origin: src.Name, Line: src.lines[key]}
 		}
 	}
 	return Value{Key: key}
@@ -245,7 +212,8 @@ type Credential struct {
 
 // Credential finds the first source with a key or a token. ErrNoCredential, with
 // every place named, when there is none; another error when a base URL stands
-// before it in another source, since it is not clear where the key may go.
+// before it in another source, since it is not clear where the key may go, or when
+// one of them cannot be sent.
 func (s *Settings) Credential() (Credential, error) {
 	baseURL := s.Lookup(BaseURL)
 	for i, src := range s.sources {
@@ -254,12 +222,17 @@ func (s *Settings) Credential() (Credential, error) {
 			continue
 		}
 		c := Credential{APIKey: key, AuthToken: token, BaseURL: src.values[BaseURL], Origin: src.Name}
+		for _, name := range []string{APIKey, AuthToken, BaseURL} {
+			if err := check(Value{Key: name, Text: src.values[name], Origin: src.Name, Line: src.lines[name]}); err != nil {
+				return Credential{}, err
+			}
+		}
 		if baseURL.Origin == "" || baseURL.Origin == src.Name {
 			return c, nil
 		}
 		if s.before(baseURL.Origin, i) {
 			return Credential{}, fmt.Errorf("%s comes from %s and the key from %s: a key is only sent to an address from the same place; put both into one of them",
-				BaseURL, baseURL.Origin, src.Name)
+				BaseURL, baseURL.Place(), place(src.Name, max(src.lines[APIKey], src.lines[AuthToken])))
 		}
 		c.Ignored = baseURL.Origin
 		return c, nil
@@ -287,7 +260,14 @@ func (s *Settings) noCredential() error {
 		case src.Found:
 			state = "has neither"
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", src.Name, state)
+		if src.Problem == nil {
+			fmt.Fprintf(&b, "\n  %s: %s", src.Name, state)
+		} else {
+			fmt.Fprintf(&b, "\n  %s", state)
+		}
+		for _, m := range src.Misspelt {
+			fmt.Fprintf(&b, "\n    %s", m)
+		}
 	}
 	return fmt.Errorf("%w: set %s or %s; looked in%s", ErrNoCredential, APIKey, AuthToken, b.String())
 }

@@ -194,3 +194,95 @@ func TestAliases(t *testing.T) {
 		t.Errorf("aliases = %v", got)
 	}
 }
+
+func TestLoad_a_problem_names_file_line_and_key_and_shows_no_value(t *testing.T) {
+	const env, claude = ".env", "settings.json"
+	cases := []struct{ file, content, want string }{
+		{env, "# mine\n\nANTHROPIC_API_KEY test-secret\n", "line 3 cannot be parsed: it is not NAME=VALUE"},
+		{env, "A=1\nANTHROPIC_API_KEY=\"test-secret\nB=2", "line 2 cannot be parsed: the value of ANTHROPIC_API_KEY begins with a quote that nothing closes"},
+		{env, "A='one\ntwo'\ntest-secret", "line 3 cannot be parsed: it is not NAME=VALUE"},
+		{claude, "{\n  \"env\": {\"ANTHROPIC_API_KEY\": \"test-secret\"\n", "line 3 cannot be parsed: it is no JSON"},
+		{claude, "{\n  \"env\": \"test-secret\"}", "line 2 cannot be parsed: env must be an object"},
+		{claude, "{\"env\": {\n\"ANTHROPIC_API_KEY\": [\"test-secret\"]}}", "line 2 cannot be parsed: env.ANTHROPIC_API_KEY must be a string"},
+	}
+	for _, c := range cases {
+		p := newPlace(t)
+		path := filepath.Join(p.work, ".env")
+		if c.file == claude {
+			path = filepath.Join(p.home, ".claude", claude)
+		}
+		p.write(path, c.content)
+		var got error
+		for _, src := range p.load().Sources() {
+			if src.Name == path {
+				got = src.Problem
+			}
+		}
+		if got == nil || got.Error() != path+", "+c.want {
+			t.Errorf("%q: got %v, want %s", c.content, got, c.want)
+		}
+	}
+}
+
+func TestLookup_names_the_line(t *testing.T) {
+	p := newPlace(t)
+	p.write(filepath.Join(p.work, ".env"), "\ufeff# mine\nexport ANTHROPIC_MODEL=m\n")
+	p.write(filepath.Join(p.home, ".claude", "settings.json"), "{\"env\":\n{\"CLAUDE_CODE_EFFORT_LEVEL\": \"low\", \"ANTHROPIC_API_KEY\": null}}")
+	s := p.load()
+	if got := s.Lookup(settings.Model).Place(); got != filepath.Join(p.work, ".env")+", line 2" {
+		t.Errorf("model from %s", got)
+	}
+	if got := s.Lookup(settings.Effort).Place(); got != filepath.Join(p.home, ".claude", "settings.json")+", line 2" {
+		t.Errorf("effort from %s", got)
+	}
+	if got := s.Lookup(settings.APIKey); got.Text != "" {
+		t.Errorf("null is the key %q", got.Text)
+	}
+}
+
+func TestCheck_names_key_file_and_line(t *testing.T) {
+	cases := []struct{ line, want string }{
+		{"ANTHROPIC_BASE_URL=gateway.example", "ANTHROPIC_BASE_URL of %, line 2 is no address: give one like https://gateway.example"},
+		{"ANTHROPIC_BASE_URL=https://gateway.example/v1/", "ANTHROPIC_BASE_URL of %, line 2 ends in /v1, which is added by itself: leave it out"},
+		{"ANTHROPIC_API_KEY='test key'", "ANTHROPIC_API_KEY of %, line 2 holds spaces or line ends: is something else in it?"},
+		{"CLAUDE_CODE_EFFORT_LEVEL=hgih", `CLAUDE_CODE_EFFORT_LEVEL of %, line 2 is "hgih"; it is one of low, medium, high, xhigh, max, none, or a number of tokens — did you mean "high"?`},
+		{"CLAUDE_CODE_EFFORT_LEVEL=2048", ""},
+		{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/path", ""},
+	}
+	for _, c := range cases {
+		p := newPlace(t)
+		path := filepath.Join(p.work, ".env")
+		p.write(path, "\n"+c.line+"\n")
+		want := strings.ReplaceAll(c.want, "%", path)
+		got := ""
+		for _, err := range p.load().Check() {
+			got += err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", c.line, got, want)
+		}
+	}
+}
+
+func TestCredential_one_that_cannot_be_sent_is_an_error(t *testing.T) {
+	p := newPlace(t)
+	p.write(filepath.Join(p.work, ".env"), "ANTHROPIC_API_KEY=test-key\nANTHROPIC_BASE_URL=gateway")
+	if _, err := p.load().Credential(); err == nil || !strings.Contains(err.Error(), "line 2 is no address") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestSources_tell_of_misspelt_keys(t *testing.T) {
+	p := newPlace(t)
+	p.write(filepath.Join(p.work, ".env"), "DATABASE=1\nANTROPIC_API_KEY=test-key\n")
+	s, err := settings.Load(settings.Options{Workspace: p.work, Home: p.home, Getenv: func(string) string { return "" }, Environ: []string{"PATH", "ANTHROPIC_MODELS"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Credential()
+	for _, part := range []string{"line 2: ANTROPIC_API_KEY is not read — did you mean ANTHROPIC_API_KEY?", "ANTHROPIC_MODELS is not read — did you mean ANTHROPIC_MODEL?"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in\n%v", part, err)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func main() {
 }
 
 func run(ctx context.Context, workspace string) error {
-	model, err := luabind.LoadRehearsal("examples/embed/ticket.rehearsal.lua")
+	model, err := luabind.LoadRehearsal("examples/embed/ticket.rehearsal.lua", nil)
 	if err != nil {
 		return err
 	}

@@ -259,7 +259,7 @@ func loadModel(t *testing.T, source string) *luabind.Rehearsal {
 	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r, err := luabind.LoadRehearsal(path)
+	r, err := luabind.LoadRehearsal(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,13 +190,13 @@ func (c *cli) places() (workspace, runDir string, err error) {
 // source is a rehearsal, or the provider with what the settings say.
 func (c *cli) source(workspace string) (*source, error) {
 	if c.Rehearse != "" {
-		r, err := luabind.LoadRehearsal(c.Rehearse)
+		r, err := luabind.LoadRehearsal(c.Rehearse, c.luaOptions(nil))
 		if err != nil {
 			return nil, err
 		}
 		return &source{model: r, rehearsal: r, name: c.Model, note: "rehearsed", close: r.Close}, nil
 	}
-	s, err := settings.Load(settings.Options{Workspace: workspace})
+	s, problems, err := readSettings(workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -207,13 +207,12 @@ func (c *cli) source(workspace string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	warning := ""
 	if credential.Ignored != "" {
-		warning = fmt.Sprintf("! %s of %s is not used: the key comes from %s, and a key is only sent to an address from the same place",
-			settings.BaseURL, credential.Ignored, credential.Origin)
+		problems = append(problems, fmt.Sprintf("! %s of %s is not used: the key comes from %s, and a key is only sent to an address from the same place",
+			settings.BaseURL, credential.Ignored, credential.Origin))
 	}
 	return &source{
-		warning:    warning,
+		warning:    strings.Join(problems, "\n"),
 		model:      anthropic.New(&anthropic.Options{Key: credential.APIKey, Token: credential.AuthToken, BaseURL: credential.BaseURL}),
 		credential: credential,
 		name:       cmp.Or(c.Model, s.Get(settings.Model)),

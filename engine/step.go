@@ -88,6 +88,7 @@ func (s *stepRun) run(ctx context.Context) (stepEnd, error) {
 		if decided || ctx.Err() != nil {
 			return end, nil
 		}
+		result = end.result // with what the gate made of it
 		if n > s.Retries || result.hopeless {
 			return end, nil // a wrong key is as wrong the next time
 		}
@@ -202,7 +203,7 @@ func (s *stepRun) judge(ctx context.Context, r Result) (end stepEnd, reason stri
 			end = stepEnd{ran: true, result: r, reason: shown}
 			return s.booked(r, end, "rejected"), why, false
 		}
-		s.booked(r, stepEnd{}, "passed")
+		r = s.booked(r, stepEnd{}, "passed").result
 	}
 	end = stepEnd{ran: true, passed: true, result: r, value: r.Text}
 	if s.Reduce != nil {
@@ -215,11 +216,13 @@ func (s *stepRun) judge(ctx context.Context, r Result) (end stepEnd, reason stri
 	return end, "", true
 }
 
-// booked notes in the manifest what the gate made of a result.
+// booked notes in the result and in the manifest what the gate made of it.
 func (s *stepRun) booked(r Result, end stepEnd, gate string) stepEnd {
 	if end.aborted {
 		gate = "aborted"
 	}
+	r.Gate, r.GateReason = gate, event.Cut(end.reason, event.MaxResultText)
+	end.result = r
 	if err := s.rt.judged(r.Step, gate, end.reason); err != nil {
 		s.rt.emit(event.Event{Kind: event.Error, Step: r.Step, Text: err.Error()})
 	}

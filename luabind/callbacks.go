@@ -114,9 +114,11 @@ func (s *state) reduce(fn *lua.LFunction) func(context.Context, engine.Result, e
 // onStep tells the script of a step that ran. It can change nothing, so an error
 // in it is reported and the workflow goes on.
 func (s *state) onStep(fn *lua.LFunction) func(string, engine.Result) {
+	depth := depthOf(s.clock.context()) + 1 // of the workflow that is run
 	return func(step string, r engine.Result) {
 		ctx, cancel := s.afterwards()
 		defer cancel()
+		ctx = withDepth(ctx, depth)
 		err := s.callback(ctx, fn, 0,
 			func() []lua.LValue { return []lua.LValue{lua.LString(step), s.resultTable(r)} },
 			func([]lua.LValue) error { return nil })

@@ -216,12 +216,12 @@ func (s *state) docFileName(L *lua.LState) int {
 }
 
 // docFind is flower.document.find(kind, dir [, step]): the path of the document in
-// a folder, also under the other language's name.
+// a folder, also under the other language's name; nil and a text when none is there.
 func (s *state) docFind(L *lua.LState) int {
 	kind, dir := s.docKind(L), s.place(L, 2, "flower.document.find")
 	path := document.FindFile(dir, kind, s.rt.Lang(), L.OptString(3, ""))
-	if path == "" {
-		return pushResult(L, lua.LNil, errors.New(fmt.Sprint("no ", kind, " is there")))
+	if info, err := os.Stat(path); path == "" || err != nil || !info.Mode().IsRegular() {
+		return pushResult(L, lua.LNil, fmt.Errorf("there is no %s in %s", kind, dir))
 	}
 	L.Push(lua.LString(path))
 	return 1

@@ -99,7 +99,8 @@ func (s *state) runtimeRun(L *lua.LState) int {
 	}
 	var result engine.Result
 	var err error
-	s.block(func(ctx context.Context) { result, err = rt.Run(ctx, spec, string(prompt), opts) })
+	deeper := s.deeper(L, "runtime:run")
+	s.block(func(ctx context.Context) { result, err = rt.Run(deeper(ctx), spec, string(prompt), opts) })
 	if err != nil {
 		s.raise(L, CodeEngine, err)
 	}
@@ -169,8 +170,9 @@ func (s *state) luaRun(L *lua.LState) int {
 		s.raise(L, CodeMisuse, err)
 	}
 	var ending engine.Ending
+	deeper := s.deeper(L, "flower.run")
 	s.block(func(ctx context.Context) {
-		ending, err = s.rt.RunWorkflow(ctx, flow, s.workflowOptions())
+		ending, err = s.rt.RunWorkflow(deeper(ctx), flow, s.workflowOptions())
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}

@@ -31,6 +31,7 @@ const (
 	maxShown     = 64 << 10  // of a text that is printed, logged or an error, in bytes
 	maxMistakes  = 50        // that are listed
 	maxSteps     = 10_000    // of a workflow
+	maxRuns      = 16        // agents and workflows that callbacks run, within each other
 	maxGlob      = 100_000   // files that one pattern gives
 	maxAmount    = 1e12      // of a number that stands for an amount: money, seconds
 )

@@ -39,6 +39,9 @@ func (s *state) readRole(r *reader, role engine.Role) engine.Spec {
 	if r.required("name", "a string") {
 		name = r.text("name")
 	}
+	if role == engine.RoleClarifier && r.has("max_turns") {
+		r.wrong("max_turns", "is not for a clarifier: it asks until the requirement is clear; limit its questions (max_asks of the channel) or its cost (max_budget_usd)")
+	}
 	ch := s.readChannel(r)
 	o.Human = ch != nil
 	var spec engine.Spec

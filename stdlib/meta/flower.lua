@@ -61,8 +61,8 @@ function flower.agent(fields) end
 ---@field rules? string in the place of the role's own text
 ---@field model? string default: that of the run
 ---@field effort? flower.Effort
----@field max_turns? integer an oracle has 12 and a clarifier no limit, whatever is set
----@field max_budget_usd? number an oracle has 0.50, whatever is set
+---@field max_turns? integer default no limit, of an oracle 12; not for a clarifier
+---@field max_budget_usd? number default no limit, of an oracle 0.50
 ---@field env? table<string, string> for its commands
 ---@field hooks? flower.Guard[]
 
@@ -113,8 +113,8 @@ function flower.clarifier(fields) end
 ---@return flower.Agent
 function flower.judge(fields) end
 
---- An agent that answers a question about the run from the side: 12 turns and
---- $0.50 at most, Read, Glob and Grep.
+--- An agent that answers a question about the run from the side, by Read, Glob and
+--- Grep.
 ---
 --- ```lua
 --- local aside = flower.runtime:run(flower.oracle{}, "Which files changed so far?")

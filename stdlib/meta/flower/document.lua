@@ -148,11 +148,10 @@ function document.addition(title, text) end
 ---@return string
 function document.file_name(kind, step) end
 
---- The path of the document in a folder: where it is, also under the other
---- language's name, else where it is to be written.
+--- The path of the document in a folder, also under the other language's name.
 ---
 --- ```lua
---- local path = flower.document.find("brief", "notes")
+--- local path = flower.document.find("brief", "notes") or "notes/" .. flower.document.file_name("brief")
 --- ```
 ---@param kind flower.DocumentKind
 ---@param dir string

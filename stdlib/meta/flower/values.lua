@@ -44,6 +44,8 @@
 ---@field text string all the agent said
 ---@field last_message string what it said last
 ---@field error string the last error; "" for none
+---@field gate "passed"|"rejected"|"aborted"|"broken"|"" what the step's gate made of it; "" where none was asked, and before it is
+---@field gate_reason string why it did not pass; ""
 ---@field errors string[] one text for each attempt that failed or was interrupted
 ---@field cost_usd? number nil where no price is known
 ---@field num_turns integer

@@ -43,23 +43,39 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// checkSpec reports what cannot work with this harness.
+// checkSpec reports what cannot work in this workspace with this harness.
 func (rt *Runtime) checkSpec(s Spec) error {
+	_, err := rt.checkAndBring(s)
+	return err
+}
+
+// checkAndBring gives what plugins bring to the agent of a spec that can work.
+func (rt *Runtime) checkAndBring(s Spec) (*brought, error) {
 	if err := s.Check(); err != nil {
-		return err
+		return nil, err
 	}
 	if c, ok := rt.config.Harness.(harness.Compactor); s.Compact.Mode == harness.CompactAuto && (!ok || !c.Compacts()) {
-		return fmt.Errorf("spec %s: compact.mode is auto, but the %s harness has no compaction; handoff does its work: leave compact out, or use the claude harness",
+		return nil, fmt.Errorf("spec %s: compact.mode is auto, but the %s harness has no compaction; handoff does its work: leave compact out, or use the claude harness",
 			s.Name, rt.config.Harness.Name())
 	}
-	return nil
+	b, err := rt.bring(s)
+	if err != nil {
+		return nil, fmt.Errorf("spec %s: %w", s.Name, err)
+	}
+	return b, nil
 }
 
 // Compile makes a spec the agent of a harness turn, as Run does it; for programs
 // that drive a harness themselves.
 func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
-	if err := rt.checkSpec(s); err != nil {
-		return harness.Agent{}, err
+	a, _, err := rt.compile(s)
+	return a, err
+}
+
+func (rt *Runtime) compile(s Spec) (harness.Agent, *brought, error) {
+	b, err := rt.checkAndBring(s)
+	if err != nil {
+		return harness.Agent{}, nil, err
 	}
 	a := harness.Agent{
 		Name:            s.Name,
@@ -71,8 +87,9 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 		Effort:          s.Effort,
 		PermissionMode:  s.PermissionMode,
 		Env:             s.Env,
-		Workers:         s.Workers,
-		MCPServers:      s.MCPServers,
+		Workers:         b.workers,
+		MCPServers:      b.servers,
+		Skills:          b.skills,
 		Compact:         s.Compact,
 	}
 	if s.DelegateOnly {
@@ -93,7 +110,7 @@ func (rt *Runtime) Compile(s Spec) (harness.Agent, error) {
 		}
 		a.AddDirs = append(a.AddDirs, filepath.Clean(dir))
 	}
-	return a, rt.addBench(&a, s)
+	return a, b, rt.addBench(&a, s)
 }
 
 // defaultSpill is the number of characters from which results are moved to files,

@@ -65,6 +65,11 @@ type Config struct {
 	// workspace they are no change of what is judged. RunDir is one by itself.
 	Own []string
 
+	// Plugins are folders that bring agents, skills and MCP servers, for specs and
+	// workflows that name none; relative to Workspace. nil: the workspace's folder
+	// plugin, where that is one; empty: none. A folder is read once, when it is first
+	// needed.
+	Plugins []string
 	// Workbench is where agents leave scripts, artifacts and notes; nil: none. A
 	// workflow may bring its own.
 	Workbench *workbench.Bench
@@ -130,6 +135,12 @@ type Spec struct {
 	// MCPServers bring tools, by the servers' names; AllowedTools name them one by
 	// one, as mcp__<server>__<tool>.
 	MCPServers map[string]harness.MCPServer
+	// Plugins are folders that bring agents, skills and MCP servers, in the place of
+	// Config.Plugins; nil: those; empty: none. Their agents can be dispatched, as
+	// <plugin>:<name>, where AllowedTools name Agent; their skills are read by who may
+	// call Skill; a server is started where AllowedTools, or a worker's tools, name one
+	// of its tools, which are called mcp__plugin_<plugin>_<server>__<tool>.
+	Plugins []string
 	// Guards are asked after the built-in ones.
 	Guards []guard.Guard
 	// Tools are offered, beside Config.Tools, where AllowedTools name them.
@@ -213,6 +224,8 @@ type Runtime struct {
 	bench  *workbench.Bench
 	human  []tool.Tool // of the workflow's channel
 	ledger ledger
+	// plugins are Config.Plugins, or those of the workflow.
+	plugins []string
 }
 
 // New makes a Runtime. It makes the workspace and the run directory, and reads

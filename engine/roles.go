@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -53,8 +54,8 @@ type RoleOptions struct {
 	Lang         string // of the rules: en (empty) or zh
 	Model        string
 	Effort       string
-	MaxTurns     int
-	MaxBudgetUSD float64
+	MaxTurns     int     // not of a clarifier, which has no limit of turns; 0 of an oracle: 12
+	MaxBudgetUSD float64 // 0 of an oracle: 0.50
 	Compact      harness.Compaction
 	Guards       []guard.Guard
 	Env          map[string]string
@@ -118,7 +119,12 @@ type WorkerOptions struct {
 	Model        string   // empty: its dispatcher's
 	// Isolate gives each dispatch a git worktree of its own.
 	Isolate bool
+	// Skills are names of skills of plugins, which it may then read and no others.
+	Skills []string
 }
+
+// workerTools is what a worker may call that names nothing.
+var workerTools = []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep", "WebFetch", "WebSearch"}
 
 // NewWorker is a subagent that a coordinator dispatches.
 func NewWorker(description, prompt string, o WorkerOptions) harness.Worker {
@@ -131,9 +137,9 @@ func NewWorker(description, prompt string, o WorkerOptions) harness.Worker {
 	}
 	tools := o.Tools
 	if tools == nil {
-		tools = []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep", "WebFetch", "WebSearch"}
+		tools = slices.Clone(workerTools)
 	}
-	return harness.Worker{Description: description, Prompt: prompt, Tools: tools, Model: o.Model, Isolate: o.Isolate}
+	return harness.Worker{Description: description, Prompt: prompt, Tools: tools, Model: o.Model, Isolate: o.Isolate, Skills: o.Skills}
 }
 
 // Clarifier asks a person until the requirement is clear. It cannot write, run or
@@ -167,7 +173,8 @@ func Judge(name string, o RoleOptions) Spec {
 	return s
 }
 
-// Limits of an oracle: its answers are asides, and cost like asides.
+// Limits of an oracle where none are given: its answers are asides, and cost like
+// asides.
 const (
 	oracleTurns  = 12
 	oracleBudget = 0.50
@@ -182,6 +189,6 @@ func Oracle(o RoleOptions) Spec {
 	}
 	s := o.spec(RoleOracle, name)
 	s.AllowedTools = []string{"Read", "Glob", "Grep"}
-	s.MaxTurns, s.MaxBudgetUSD = oracleTurns, oracleBudget
+	s.MaxTurns, s.MaxBudgetUSD = cmp.Or(o.MaxTurns, oracleTurns), cmp.Or(o.MaxBudgetUSD, oracleBudget)
 	return s
 }

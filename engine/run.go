@@ -41,6 +41,7 @@ type activeRun struct {
 	// session is the id for events, which subagents raise on goroutines of theirs.
 	session atomic.Pointer[string]
 
+	notes  []string // of what plugins hold that is not used
 	leases []*lease // of the sessions this run uses
 	result Result
 	cost   float64
@@ -85,6 +86,7 @@ func (rt *Runtime) run(ctx context.Context, spec Spec, prompt string, o RunOptio
 		defer private.CloseWithin(sinkPatience)
 		a.sink = private
 	}
+	a.tellNotes()
 	a.emit(event.Event{Kind: event.Prompt, Text: prompt})
 	if err := a.work(ctx); err != nil {
 		return Result{}, err
@@ -116,13 +118,13 @@ func (a *activeRun) work(ctx context.Context) error {
 
 // newActiveRun checks the order before anything is spent.
 func (rt *Runtime) newActiveRun(ctx context.Context, spec Spec, prompt string, o RunOptions) (*activeRun, error) {
-	agent, err := rt.Compile(spec)
+	agent, brought, err := rt.compile(spec)
 	if err != nil {
 		return nil, err
 	}
 	a := &activeRun{rt: rt, spec: spec, agent: agent, label: o.StepName, opts: o, task: prompt, prompt: prompt,
 		bench: rt.benchFor(spec), line: rt.handoffLine(ctx, agent), words: make(chan string, 1), sink: event.Discard, priced: true,
-		next: harness.Session{Resume: o.Resume, Fork: o.Fork, At: o.ResumeAt}}
+		next: harness.Session{Resume: o.Resume, Fork: o.Fork, At: o.ResumeAt}, notes: brought.notes}
 	if a.label == "" {
 		a.label = spec.Name
 	}

@@ -48,7 +48,11 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 		return Ending{}, err
 	}
 	for _, s := range w.flat() {
-		if err := rt.checkSpec(s.Spec); err != nil {
+		spec := s.Spec
+		if spec.Plugins == nil {
+			spec.Plugins = w.Plugins
+		}
+		if err := rt.checkSpec(spec); err != nil {
 			return Ending{}, fmt.Errorf("step %s: %w", s.Name, err)
 		}
 	}
@@ -113,6 +117,9 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	}
 	if w.Workbench != nil {
 		child.bench = w.Workbench
+	}
+	if w.Plugins != nil {
+		child.plugins = w.Plugins
 	}
 	if w.Channel != nil {
 		w.Channel.Attach(event.SinkFunc(child.emit))

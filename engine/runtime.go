@@ -46,6 +46,8 @@ type base struct {
 	// degraded counts handoffs in a row that the model did not write.
 	degraded atomic.Int32
 
+	folders pluginFolders
+
 	mu     sync.Mutex
 	active map[*activeRun]struct{}
 }
@@ -83,7 +85,12 @@ func newRuntime(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &Runtime{base: b, id: id, bench: c.Workbench}
+	rt := &Runtime{base: b, id: id, bench: c.Workbench, plugins: c.Plugins}
+	if c.Plugins != nil {
+		if _, err := b.folders.load(b.workspace, c.Plugins); err != nil {
+			return nil, fmt.Errorf("engine: Config.Plugins: %w", err)
+		}
+	}
 	if c.Endpoint != "" {
 		b.watch = &failure.Watch{Policy: b.retry, Reach: failure.Probe{Endpoint: c.Endpoint}.Reach, Notice: rt.networkNotice}
 	}
@@ -215,7 +222,7 @@ func (rt *Runtime) child() (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench, human: rt.human}, nil
+	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench, plugins: rt.plugins, human: rt.human}, nil
 }
 
 // hostTools are the tools that a spec may name beside the harness's own. Of two

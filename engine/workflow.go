@@ -25,6 +25,8 @@ type Workflow struct {
 	// Workbench is where the agents of this workflow leave things; nil: the
 	// Runtime's.
 	Workbench *workbench.Bench
+	// Plugins take the place of Config.Plugins for specs that name none; nil: those.
+	Plugins []string
 	// Channel is the way to a person; nil: none. Specs that name mcp__human__ask or
 	// mcp__human__inbox get these tools of it. It joins the run's events unless it
 	// has a sink of its own.

@@ -136,6 +136,9 @@ type Agent struct {
 	// are called mcp__<name>__<tool> and offered where AllowedTools, or a worker's
 	// tools, name them.
 	MCPServers map[string]MCPServer
+	// Skills are offered, by the tool Skill, where AllowedTools, or a worker's tools,
+	// name it.
+	Skills []tool.Skill
 	// PageChars bounds what the main thread sees of a file at a time, in
 	// characters; 0 means the tools' own limit.
 	PageChars int
@@ -156,6 +159,23 @@ type Worker struct {
 	Model          string
 	PermissionMode PermissionMode
 	Isolate        bool
+	// Skills are the names of those that it may read, of a worker whose tools name
+	// Skill; none: all.
+	Skills []string
+}
+
+// ReadableSkills are the skills that a worker may read.
+func (a Agent) ReadableSkills(w Worker) []tool.Skill {
+	if len(w.Skills) == 0 {
+		return a.Skills
+	}
+	var some []tool.Skill
+	for _, s := range a.Skills {
+		if slices.Contains(w.Skills, s.Name) {
+			some = append(some, s)
+		}
+	}
+	return some
 }
 
 // MCPServer is an external server of the Model Context Protocol: a program to

@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"engine/harness": {"engine/event", "engine/guard", "engine/model", "engine/tool", "engine/transcript"},
 	"engine/harness/native": {"engine/harness", "engine/model", "engine/tool", "engine/guard", "engine/transcript", "engine/failure",
 		"engine/event", "internal/spell", "golang.org/x/sync", "github.com/google/uuid", "github.com/modelcontextprotocol/go-sdk"},
-	"engine": {"engine/event", "engine/shell", "engine/failure", "engine/document", "engine/workbench", "engine/transcript",
+	"engine": {"engine/event", "engine/plugin", "engine/shell", "engine/failure", "engine/document", "engine/workbench", "engine/transcript",
 		"engine/guard", "engine/human", "engine/tool", "engine/harness", "internal/atomicfile", "internal/spell", "internal/tree"},
 	"engine/model/anthropic": {"engine/model", "github.com/anthropics/anthropic-sdk-go"},
 	"store":                  {"engine/transcript", "internal/atomicfile", "internal/socket", "github.com/dgraph-io/", "golang.org/x/sys", "github.com/gofrs/flock"},

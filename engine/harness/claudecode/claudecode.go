@@ -90,8 +90,6 @@ type Config struct {
 	// "project" is the workspace's CLAUDE.md and .claude, hooks included. nil is
 	// portable: none. Settings of the host's user are never read.
 	SettingSources []string
-	// Plugins are folders of plugins for the program.
-	Plugins []string
 	// Home is the HOME of commands that the agent runs; empty: the host's. The
 	// program itself gets a fresh one.
 	Home string

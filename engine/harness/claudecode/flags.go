@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
 )
 
 // efforts are the levels that the program knows.
@@ -50,9 +51,6 @@ func (r *run) args() ([]string, error) {
 	}
 	for _, dir := range a.AddDirs {
 		args = append(args, "--add-dir="+dir)
-	}
-	for _, dir := range c.Plugins {
-		args = append(args, "--plugin-dir="+dir)
 	}
 	if len(r.servers.offered)+len(r.external()) > 0 {
 		args = append(args, "--mcp-config="+r.serversFile())
@@ -193,7 +191,8 @@ func (r *run) environment() ([]string, error) {
 			env["ANTHROPIC_DEFAULT_"+key+"_MODEL"] = full
 		}
 	}
-	if !slices.Contains(r.offered, "Skill") {
+	// The program's own skills are offered where no plugin brings others.
+	if !slices.Contains(r.offered, tool.SkillTool) || r.names.host[tool.SkillTool] != nil {
 		env["CLAUDE_CODE_DISABLE_BUNDLED_SKILLS"] = "1"
 	}
 	return r.h.environ(env), nil

@@ -73,6 +73,16 @@ func (n names) server(name string) (server, plain string) {
 	return hostServer, name
 }
 
+// withSkills are the host tools with the one that reads skills, which takes the place
+// of the program's own: that one runs commands of its own accord.
+func withSkills(t harness.Turn) []tool.Tool {
+	own := func(x tool.Tool) bool { return x.Definition().Name == tool.SkillTool }
+	if len(t.Agent.Skills) == 0 || slices.ContainsFunc(t.HostTools, own) {
+		return t.HostTools
+	}
+	return append(slices.Clip(t.HostTools), tool.NewSkillTool(t.Agent.Skills))
+}
+
 // toolsOf is what a worker may call.
 func toolsOf(w harness.Worker) []string {
 	if len(w.Tools) == 0 {

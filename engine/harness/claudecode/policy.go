@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
 )
 
 // policy says who may call what, whatever the program itself would allow: its own
@@ -32,6 +33,8 @@ func (p policy) refuses(c guard.Call) string {
 	switch c.Tool {
 	case "Write", "Edit", "NotebookEdit":
 		return p.refusesWrite(c, mode)
+	case tool.SkillTool:
+		return p.refusesSkill(c)
 	case "Bash":
 		if mode == harness.Plan && (p.ephemeral == nil || !p.ephemeral(command(c.Input))) {
 			return "In plan mode a command must only look and change nothing; this one was not run."
@@ -54,6 +57,23 @@ func (p policy) of(c guard.Call) (tools []string, mode harness.PermissionMode, w
 		mode = p.agent.PermissionMode
 	}
 	return toolsOf(w), mode, ""
+}
+
+// refusesSkill keeps a worker to the skills that it may read. The program shows all
+// to everybody: it has one list of tools.
+func (p policy) refusesSkill(c guard.Call) string {
+	w := p.agent.Workers[c.AgentRole]
+	if c.MainThread() || len(w.Skills) == 0 {
+		return ""
+	}
+	var in struct {
+		Skill string `json:"skill"`
+	}
+	_ = lenient(c.Input, &in) // an input without one names none
+	if _, err := tool.FindSkill(p.agent.ReadableSkills(w), in.Skill); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func (p policy) refusesWrite(c guard.Call, mode harness.PermissionMode) string {

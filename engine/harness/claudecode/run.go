@@ -66,6 +66,7 @@ func (h *Harness) newRun(ctx context.Context, t harness.Turn, path string) (*run
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: the workspace cannot be used: %w", t.Agent.Name, err)
 	}
+	t.HostTools = withSkills(t)
 	r := &run{h: h, turn: t, path: path, dir: dir, model: h.resolve(t.Agent.Model), names: newNames(t.HostTools),
 		offered: offered(t.Agent), policy: policy{t.Agent, h.config.Ephemeral}, failed: make(chan struct{}),
 		say:  &speaker{sink: t.Sink, run: t.Run, step: t.Step},

@@ -72,6 +72,8 @@ var cases = []struct {
 	{"an_isolated_worker_leaves_the_workspace_alone", anIsolatedWorker},
 	{"a_person_is_asked", aPersonIsAsked},
 	{"a_host_tool_of_any_name_is_called", aHostToolIsCalled},
+	{"a_skill_is_read", aSkillIsRead},
+	{"a_worker_reads_its_skills_alone", aWorkerReadsItsSkills},
 	{"a_session_is_resumed", aSessionIsResumed},
 	{"a_session_goes_to_another_harness_and_back", aSessionGoesAbroad},
 	{"a_fork_leaves_its_origin_alone", aForkLeavesItsOrigin},

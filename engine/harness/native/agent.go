@@ -288,7 +288,7 @@ func (s *subagent) execute(ctx context.Context, callID string, o order) tool.Res
 	if mode == "" {
 		mode = r.turn.Agent.PermissionMode
 	}
-	t.equip(tools, mode)
+	t.equip(tools, mode, r.turn.Agent.ReadableSkills(s.worker))
 	t.say(event.Event{Kind: event.Task, Text: s.from.Type + ": " + o.Description,
 		Payload: map[string]any{"phase": "started", "agent": s.id, "type": s.from.Type, "resumed": s.resume}})
 	end, err := s.work(ctx, o)

@@ -39,6 +39,9 @@ func (r *run) checkNames() error {
 		}
 		all[d.Name] = t
 	}
+	if len(a.Skills) > 0 {
+		all[tool.SkillTool] = nil
+	}
 	for name, s := range a.MCPServers {
 		if _, err := s.Check(name); err != nil {
 			return fmt.Errorf("mcp_servers.%s: %w", name, err)
@@ -74,9 +77,9 @@ func checkMode(m harness.PermissionMode) error {
 	return fmt.Errorf("permission_mode is %q; it is one of default, acceptEdits, plan, bypassPermissions%s", m, spell.Hint(string(m), modes[1:]))
 }
 
-// equip gives the thread the tools it may call. A tool of the embedding program
+// equip gives the thread the tools it may call, and the skills it may read. A tool of the embedding program
 // takes the place of a built-in one of the same name.
-func (t *thread) equip(allowed []string, mode harness.PermissionMode) {
+func (t *thread) equip(allowed []string, mode harness.PermissionMode, skills []tool.Skill) {
 	a, c := t.run.turn.Agent, t.run.h.config
 	page := a.PageChars
 	if t.sub() {
@@ -95,6 +98,9 @@ func (t *thread) equip(allowed []string, mode harness.PermissionMode) {
 	}
 	if len(a.Workers) > 0 && t.depth < c.MaxDepth {
 		all[agentTool] = t.dispatcher()
+	}
+	if len(skills) > 0 {
+		all[tool.SkillTool] = tool.NewSkillTool(skills)
 	}
 	for _, x := range t.run.servers.tools {
 		all[x.Name] = t.run.remoteTool(x, mode)

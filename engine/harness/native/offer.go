@@ -38,7 +38,9 @@ func (k kit) names() []string {
 // check reports the first name that is no tool.
 func (k kit) check(what string, names []string) error {
 	for _, n := range names {
-		if _, ok := k[n]; !ok {
+		if _, ok := k[n]; !ok && n == tool.SkillTool {
+			return fmt.Errorf("%s names %q, and there is no skill: plugins bring them", what, n)
+		} else if !ok {
 			return fmt.Errorf("%s names %q, which is no tool of this harness%s (there are: %s)", what, n,
 				spell.Hint(n, k.names()), k.list())
 		}

@@ -44,7 +44,7 @@ func (r *run) open(ctx context.Context) (*thread, error) {
 	}
 	r.session, r.say.session = key.Session, key.Session
 	t := &thread{run: r, role: a.Name, dir: a.Workspace, turns: r.turn.Limits.Turns, journal: r.journal(key, "", a.Workspace)}
-	t.equip(a.AllowedTools, a.PermissionMode)
+	t.equip(a.AllowedTools, a.PermissionMode, a.Skills)
 	if err := t.open(ctx, o); err != nil {
 		t.close()
 		if !o.resume {

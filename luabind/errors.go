@@ -278,14 +278,21 @@ func (s *state) where(L *lua.LState) string {
 }
 
 // caller is file and line of the innermost script function on the stack.
-func (s *state) caller(L *lua.LState) (string, int) {
+func (s *state) caller(L *lua.LState) (string, int) { return s.callerAt(L, 0) }
+
+// callerAt skips so many script functions; where there are no more it is the last.
+func (s *state) callerAt(L *lua.LState, skip int) (file string, line int) {
+	file = s.program.main.name
 	for level := 0; ; level++ {
 		frame, ok := L.GetStack(level)
 		if !ok {
-			return s.program.main.name, 0
+			return file, line
 		}
 		if _, err := L.GetInfo("Sl", frame, lua.LNil); err == nil && frame.What != "G" && frame.CurrentLine > 0 {
-			return frame.Source, frame.CurrentLine
+			file, line = frame.Source, frame.CurrentLine
+			if skip--; skip < 0 {
+				return file, line
+			}
 		}
 	}
 }

@@ -24,6 +24,7 @@ func (s *state) openFlower() {
 		"sh":       s.luaSh,
 		"log":      s.luaLog,
 		"abort":    s.luaAbort,
+		"fields":   s.luaFields,
 	} {
 		flower.RawSetString(name, s.L.NewFunction(fn))
 	}

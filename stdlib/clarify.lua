@@ -41,6 +41,9 @@ end
 --- channel, brief_path and prompt are required; name, spec, instructions,
 --- always_ask, on_fail, retries (1), can_read and the limits of an agent are not.
 function M.clarify_step(o)
+  flower.fields("clarify_step", o, { "channel", "brief_path", "prompt" }, {
+    "name", "spec", "instructions", "can_read", "model", "effort", "max_budget_usd", "always_ask", "retries", "on_fail",
+  })
   local name = o.name or words.name
 
   local function fill(ctx, brief)

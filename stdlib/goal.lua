@@ -71,6 +71,14 @@ local function emit(ctx, text, payload)
   end
 end
 
+--- The options of both functions, and more of one of them.
+local function options(what, o, more)
+  for _, field in ipairs({ "channel", "name", "spec", "instructions", "can_run", "model", "effort", "max_turns", "max_budget_usd" }) do
+    more[#more + 1] = field
+  end
+  flower.fields(what, o, { "goal_path" }, more)
+end
+
 local function judge(o, name)
   return o.spec or flower.judge{
     name = name,
@@ -95,6 +103,7 @@ end
 --- channel and goal_path are required; brief_key, name, spec, instructions,
 --- always_set, can_run, retries (1), on_fail and the limits of an agent are not.
 function M.goal_step(o)
+  options("goal_step", o, { "brief_key", "always_set", "retries", "on_fail" })
   local name = o.name or words.name
   local brief_key = o.brief_key or clarify.name
 
@@ -192,6 +201,7 @@ end
 --- o: channel, goal_path, spec, rounds (3), instructions, can_run, name, and the
 --- limits of an agent.
 function M.with_goal(step, o)
+  options("with_goal", o, { "rounds" })
   local rounds = o.rounds or 3
   if rounds < 1 or rounds ~= math.floor(rounds) then
     error("rounds is " .. tostring(rounds) .. "; there is at least one", 2)

@@ -47,6 +47,11 @@ local function places(o, make)
   }
 end
 
+local options = {
+  "ask", "new", "isolate", "clarify_only", "goal", "rounds", "judge_can_run", "max_asks", "timeout_s", "instructions", "worker_prompt",
+  "brief_path", "goal_path", "question_log",
+}
+
 --- What was asked for so far: {ask, first, done}. It is how the same command, run
 --- again after a crash, is told from one more thing.
 local function load_asks(at)
@@ -66,9 +71,10 @@ local function find_ask(asks, text)
 end
 
 --- What a run in this workspace would find: {waking, brief, goal, checks, woke,
---- steps}. Writes nothing.
+--- steps}. Takes the starter's options and writes nothing.
 function M.wake_state(o)
   o = o or {}
+  flower.fields("wake_state", o, {}, options)
   local at = places(o, false)
   local brief = document.load("brief", at.brief)
   local goal = document.load("goal", at.goal)
@@ -178,6 +184,7 @@ end
 --- rounds, judge_can_run, max_asks, timeout_s (1800), instructions, worker_prompt,
 --- brief_path, goal_path, question_log.
 function M.starter(o)
+  flower.fields("starter", o, {}, options)
   local ask = o.ask and o.ask:match("^%s*(.-)%s*$") or ""
   if o.isolate and not flower.system().git then
     error({ code = "usage", message = words.needs_git })

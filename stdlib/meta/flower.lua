@@ -13,6 +13,7 @@
 ---@field fs flower.fs files of the workspace
 ---@field json flower.json
 ---@field document flower.document briefs, goals, verdicts and handoffs
+---@field test flower.test scripts, stubs and files; in files of tests alone
 flower = {}
 
 ---@alias flower.Effort "none"|"low"|"medium"|"high"|"xhigh"|"max"|integer a level, or tokens to think with, from 1024
@@ -299,6 +300,24 @@ function flower.log(text) end
 --- ```
 ---@param reason string
 function flower.abort(reason) end
+
+--- Looks through a table of options: raises when a required field is missing, or when
+--- one is there that neither list names, and says where the function that asks was
+--- called. For functions of your own that take options.
+---
+--- ```lua
+--- local function greet(options)
+---   flower.fields("greet", options, { "name" }, { "loud" })
+---   return options.loud and options.name:upper() or options.name
+--- end
+--- assert(greet{ name = "ada", loud = true } == "ADA")
+--- ```
+---@param what string the function, as messages call it
+---@param options table
+---@param required string[]
+---@param optional? string[]
+---@return table options
+function flower.fields(what, options, required, optional) end
 
 ---@class flower.ChannelFields
 ---@field max_asks? integer how many questions may be asked; default any number, 0 none

@@ -46,7 +46,10 @@ func TestRoles_fixed_values(t *testing.T) {
 	if !lead.DelegateOnly || !lead.Glance || lead.PermissionMode != harness.AcceptEdits || lead.NoWorkbench {
 		t.Errorf("coordinator %+v", lead)
 	}
-	oracle := engine.Oracle(engine.RoleOptions{Lang: "zh", MaxTurns: 99})
+	if o := engine.Oracle(engine.RoleOptions{MaxTurns: 99, MaxBudgetUSD: 2}); o.MaxTurns != 99 || o.MaxBudgetUSD != 2 {
+		t.Errorf("oracle with limits of its own %+v", o)
+	}
+	oracle := engine.Oracle(engine.RoleOptions{Lang: "zh"})
 	if oracle.Name != "旁路问答" || oracle.MaxTurns != 12 || oracle.MaxBudgetUSD != 0.5 || oracle.NoWorkbench {
 		t.Errorf("oracle %+v", oracle)
 	}

@@ -48,7 +48,7 @@ func TestResult_says_what_the_gate_made_of_it(t *testing.T) {
 
 func TestRole_limits(t *testing.T) {
 	for source, want := range map[string]string{
-		`flower.oracle{}`:                                        "",
+		`flower.oracle{}`: "",
 		`flower.oracle{ max_turns = 30, max_budget_usd = 2 }`:    "",
 		`flower.clarifier{ name = "c", max_budget_usd = 2 }`:     "",
 		`flower.clarifier{ name = "c", max_turns = 5 }`:          "spec.max_turns: is not for a clarifier: it asks until the requirement is clear",

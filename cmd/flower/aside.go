@@ -125,6 +125,10 @@ func (s *aside) work(ctx context.Context) {
 
 // open makes a runtime of its own, with a store of its own.
 func (s *aside) open() (rt *engine.Runtime, done func(), err error) {
+	src, err := s.b.src.aside()
+	if err != nil {
+		return nil, nil, err
+	}
 	dir := filepath.Join(s.b.rt.RunDir(), "aside")
 	db, err := store.Open(filepath.Join(dir, "sessions"), nil)
 	if err != nil {
@@ -133,8 +137,8 @@ func (s *aside) open() (rt *engine.Runtime, done func(), err error) {
 	bench, err := s.workbench()
 	if err == nil {
 		rt, err = engine.New(engine.Config{
-			Workspace: s.b.rt.Workspace(), RunDir: dir, Store: db, Harness: s.c.newHarness(s.b.src, dir),
-			Model: s.b.src.name, Endpoint: s.b.src.endpoint, Lang: s.b.rt.Lang(), Workbench: bench,
+			Workspace: s.b.rt.Workspace(), RunDir: dir, Store: db, Harness: s.c.newHarness(src, dir),
+			Model: src.name, Endpoint: src.endpoint, Lang: s.b.rt.Lang(), Workbench: bench,
 		})
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // runFlags are the global flags that mean something only where agents run, and
 // continueFlags those that mean something only to a workflow.
 var (
-	runFlags      = []string{"harness", "model", "rehearse", "events"}
+	runFlags      = []string{"harness", "model", "rehearse", "record", "playback", "events"}
 	continueFlags = []string{"fresh", "from"}
 )
 
@@ -43,6 +43,9 @@ func checkUse(command string, parsed *kong.Context) error {
 func (c *cli) checkGiven() error {
 	if c.Fresh && c.From != "" {
 		return wrongUse("--fresh and --from exclude each other: fresh runs every step, from begins at one")
+	}
+	if err := c.checkPlayback(); err != nil {
+		return err
 	}
 	if c.ComputeLimit <= 0 {
 		return wrongUse("--compute-limit is %v; it must be more than nothing", c.ComputeLimit)

@@ -36,6 +36,7 @@ type source struct {
 	note       string // for the closing line
 	warning    string // said at the beginning; empty: nothing
 	close      func()
+	recording
 }
 
 // bed is everything that a run needs, opened.
@@ -57,10 +58,13 @@ func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error
 		return nil, err
 	}
 	b := &bed{start: time.Now(), end: keepPipes()}
-	if b.src, err = c.source(workspace); err != nil {
+	if b.src, err = c.source(workspace, runDir); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	if err := a.makeWorkspace(c, workspace); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	if err := c.record(b, workspace, runDir); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	if b.db, err = store.Open(filepath.Join(runDir, "sessions"), nil); err != nil {
@@ -72,9 +76,7 @@ func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error
 	config := engine.Config{
 		Workspace: workspace, RunDir: runDir, Store: b.db, Harness: c.newHarness(b.src, runDir),
 		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.sinks, Lang: c.Lang,
-	}
-	if b.src.rehearsal != nil {
-		config.Realm = "rehearsal" // what was played must not pass for what was done
+		Sleep: b.src.sleep, Own: c.own(), Realm: b.src.realm(), // what was played must not pass for what was done
 	}
 	if adjust != nil {
 		adjust(b, &config)
@@ -105,12 +107,14 @@ func (b *bed) close() error {
 	}
 	if b.src != nil {
 		b.src.close()
+		err = errors.Join(err, b.src.recording.close())
 	}
 	return err
 }
 
 // runScript runs a script's workflow.
 func (a *app) runScript(ctx context.Context, c *cli, args []string) error {
+	c.scriptArgs = args
 	program, err := luabind.LoadFile(c.Run.Script, c.luaOptions(nil))
 	if err != nil {
 		return err
@@ -119,7 +123,7 @@ func (a *app) runScript(ctx context.Context, c *cli, args []string) error {
 }
 
 func (c *cli) luaOptions(values map[string]any) *luabind.Options {
-	return &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit, Values: values}
+	return &luabind.Options{Fresh: c.Fresh || c.Playback != "", From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit, Values: values}
 }
 
 func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, args []string, adjust func(*bed, *engine.Config)) (err error) {
@@ -132,9 +136,9 @@ func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, 
 	b.rt.Close()
 	if err != nil {
 		b.sinks.screen.stop()
-		return a.explain(ctx, c, err)
+		return b.ended(ctx, false, a.explain(ctx, c, err))
 	}
-	return b.sinks.screen.closing(ctx, b.rt, ending, b.src.note, time.Since(b.start))
+	return b.ended(ctx, ending.OK, b.sinks.screen.closing(ctx, b.rt, ending, b.src.note, time.Since(b.start)))
 }
 
 // explain keeps a script's error, with its backtrace for -v; a stop from outside
@@ -165,7 +169,7 @@ func (c *cli) newHarness(src *source, runDir string) harness.Harness {
 	}
 	return native.New(native.Config{
 		Model: src.model, Aliases: src.aliases, SubagentModel: src.sub, Effort: src.effort,
-		Ephemeral: shell.Ephemeral, OutputDir: filepath.Join(runDir, "output"),
+		Ephemeral: shell.Ephemeral, OutputDir: filepath.Join(runDir, "output"), Sleep: src.sleep,
 	})
 }
 
@@ -187,8 +191,11 @@ func (c *cli) places() (workspace, runDir string, err error) {
 	return workspace, runDir, nil
 }
 
-// source is a rehearsal, or the provider with what the settings say.
-func (c *cli) source(workspace string) (*source, error) {
+// source is a recording, a rehearsal, or the provider with what the settings say.
+func (c *cli) source(workspace, runDir string) (*source, error) {
+	if c.Playback != "" {
+		return c.playedBack(workspace, runDir)
+	}
 	if c.Rehearse != "" {
 		r, err := luabind.LoadRehearsal(c.Rehearse, c.luaOptions(nil))
 		if err != nil {
@@ -196,7 +203,7 @@ func (c *cli) source(workspace string) (*source, error) {
 		}
 		return &source{model: r, rehearsal: r, name: c.Model, note: "rehearsed", close: r.Close}, nil
 	}
-	s, problems, err := readSettings(workspace)
+	s, problems, err := c.readSettings(workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"engine": {"engine/event", "engine/plugin", "engine/shell", "engine/failure", "engine/document", "engine/workbench", "engine/transcript",
 		"engine/guard", "engine/human", "engine/tool", "engine/harness", "internal/atomicfile", "internal/spell", "internal/tree"},
 	"engine/model/anthropic": {"engine/model", "github.com/anthropics/anthropic-sdk-go"},
+	"engine/model/playback":  {"engine/model", "engine/failure", "internal/atomicfile", "github.com/gofrs/flock", "github.com/aymanbagabas/go-udiff"},
 	"store":                  {"engine/transcript", "internal/atomicfile", "internal/socket", "github.com/dgraph-io/", "golang.org/x/sys", "github.com/gofrs/flock"},
 	"store/storetest":        {"engine/transcript"},
 	"settings":               {"github.com/joho/godotenv", "internal/spell"},

@@ -1,0 +1,131 @@
+package playback
+
+import (
+	"fmt"
+
+	"github.com/flowerlua/flower/engine/model"
+)
+
+// find gives the conversation that a request belongs to: the one it was found to be
+// before, or a recorded one that nobody has taken.
+func (p *Player) find(m model.Meta, now request) (*script, *Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped != nil {
+		return nil, p.stopped
+	}
+	key := askedBy(m)
+	if s := p.live[key]; s != nil {
+		return s, nil
+	}
+	s, err := p.choose(m, now)
+	if err != nil {
+		return nil, err
+	}
+	s.taken = true
+	s.names = p.names(s, m)
+	p.live[key] = s
+	if m.Call != "" {
+		delete(p.live, key) // it asks once
+	}
+	return s, nil
+}
+
+// choose finds the recorded conversation of one that begins. The caller holds mu.
+func (p *Player) choose(m model.Meta, now request) (*script, *Error) {
+	fit := p.fitting(m)
+	if len(fit) == 0 {
+		return nil, p.missing(m)
+	}
+	for _, s := range fit {
+		same, err := p.beginsWith(s, m, now)
+		if err != nil {
+			return nil, p.broken(s, m, err)
+		}
+		if same {
+			return s, nil
+		}
+	}
+	return fit[0], nil
+}
+
+// fitting are the recorded conversations that a new one may be: that of the same
+// call first, which is certain unless the call was given another id, then in the order
+// of the recording.
+func (p *Player) fitting(m model.Meta) []*script {
+	parent := p.parent(m)
+	var first, rest []*script
+	for _, s := range p.talks {
+		h := s.header
+		if s.taken || len(s.moves) == 0 || h.Role != m.Role || h.Parent != parent ||
+			(h.Agent != "") != (m.Agent != "") || (h.Call != "") != (m.Call != "") {
+			continue
+		}
+		switch {
+		case m.Agent == "" && m.Call == "" && h.Step != m.Step:
+		case m.Call != "" && h.Call == m.Call, m.Call == "" && m.Agent != "" && h.Agent == m.Agent:
+			first = append(first, s)
+		default:
+			rest = append(rest, s)
+		}
+	}
+	return append(first, rest...)
+}
+
+// parent is the number of the conversation that a new one belongs to.
+func (p *Player) parent(m model.Meta) int {
+	var s *script
+	switch {
+	case m.Call != "":
+		s = p.live[who{m.Session, m.Agent, ""}]
+	case m.Agent != "":
+		s = p.live[who{m.Session, "", ""}]
+	}
+	if s == nil {
+		return 0
+	}
+	return s.header.Conversation
+}
+
+// beginsWith reports whether a recorded conversation begins with the messages of a
+// request.
+func (p *Player) beginsWith(s *script, m model.Meta, now request) (bool, error) {
+	probe := &script{header: s.header, name: s.name, moves: s.moves}
+	for i := range s.moves {
+		if _, err := p.read(probe, i); err != nil {
+			return false, err
+		}
+		if s.moves[i].skip {
+			continue
+		}
+		then, err := probe.then.decode(p.names(s, m))
+		if err != nil {
+			return false, err
+		}
+		return sameMessages(then, now, probe.then.cuts), nil
+	}
+	return false, nil
+}
+
+// names puts the present places into what a conversation has.
+func (p *Player) names(s *script, m model.Meta) renamer {
+	var places map[string]string
+	if n := s.header.Process; n >= 1 && n <= len(p.index.Processes) {
+		places = p.index.Processes[n-1].Places
+	}
+	return newRenamer(places, p.o.Places, s.header.Dir, m.Dir)
+}
+
+// asker says in words who had a conversation.
+func (h header) asker() string { return asker(h.Step, h.Role, h.Agent, h.Call) }
+
+func asker(step, role, agent, call string) string {
+	text := fmt.Sprintf("step %s, agent %s", step, role)
+	if agent != "" {
+		text += " (subagent " + agent + ")"
+	}
+	if call != "" {
+		text += ", a search"
+	}
+	return text
+}

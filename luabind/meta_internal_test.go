@@ -100,7 +100,7 @@ func TestMeta_names_what_is_registered(t *testing.T) {
 		}
 	})
 	same(t, "functions of flower", a.functions["flower"], functions)
-	same(t, "values of flower", sortedKeys(a.of("flower")), values)
+	same(t, "values of flower", sortedKeys(a.of("flower")), append(values, "test")) // which files of tests have
 	for _, name := range []string{"fs", "json", "document"} {
 		same(t, "flower."+name, a.functions[name], keys(t, s, behind(flower.RawGetString(name))))
 	}
@@ -395,7 +395,7 @@ func TestDocs_the_reference_names_everything(t *testing.T) {
 	}
 	text := string(raw)
 	calls := map[string]string{"flower": "flower.", "fs": "fs.", "json": "json.", "document": "document.", "clarify": "", "goal": "", "starter": "",
-		"Runtime": "runtime:", "Channel": "channel:"}
+		"Runtime": "runtime:", "Channel": "channel:", "test": "test.", "it": "it."}
 	same(t, "tables with functions", sortedKeys(a.functions), sortedKeys(calls))
 	for table, names := range a.functions {
 		for _, name := range names {

@@ -67,6 +67,9 @@ type Misspelt struct {
 	Line      int // 0 in the environment
 }
 
+// HasSecret: a key or a token is in it.
+func (s Source) HasSecret() bool { return s.values[APIKey] != "" || s.values[AuthToken] != "" }
+
 // Value is a setting with its origin.
 type Value struct {
 	Key    string

@@ -30,6 +30,10 @@ import (
 	"github.com/flowerlua/flower/engine/transcript"
 )
 
+// DefaultMinFree is the free disk space, in bytes, below which writes are refused
+// where Options do not say otherwise.
+const DefaultMinFree = 256 << 20
+
 // Options set up a Store. The zero value is ready for use. MinFree, GCEvery and Now
 // matter in the process that owns the store.
 type Options struct {
@@ -37,7 +41,7 @@ type Options struct {
 	// False leaves that to Sync.
 	SyncAlways bool
 	// MinFree is the free disk space, in bytes, below which writes are refused; 0
-	// means 256 MiB, negative refuses none.
+	// means DefaultMinFree (256 MiB), negative refuses none.
 	MinFree int64
 	// GCEvery is how often disk space is reclaimed; 0 means every ten minutes,
 	// negative only when the store is closed.
@@ -78,7 +82,7 @@ func withDefaults(o *Options) Options {
 		out = *o
 	}
 	if out.MinFree == 0 {
-		out.MinFree = 256 << 20
+		out.MinFree = DefaultMinFree
 	}
 	if out.GCEvery == 0 {
 		out.GCEvery = 10 * time.Minute

@@ -3,97 +3,130 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/flowerlua/flower/engine/shell"
-	"github.com/flowerlua/flower/settings"
-	"github.com/flowerlua/flower/store"
 )
 
 type doctorCommand struct {
-	Topic []string `arg:"" optional:"" help:"command LINE: may the line be run at a glance, and why (not)."`
+	Topic  []string `arg:"" optional:"" help:"command LINE: is the line an ephemeral command, and which part decides."`
+	Online bool     `help:"Look whether the model's address can be reached too; costs nothing."`
+	JSON   bool     `name:"json" help:"Print a JSON object."`
 }
 
-// doctor shows every setting with its origin, and what would stop a run.
+// What an exam came to. A problem would stop a run.
+const (
+	wellState    = "ok"
+	warningState = "warning"
+	problemState = "problem"
+)
+
+// exam is one thing that was looked at.
+type exam struct {
+	Area  string `json:"area"`
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Text  string `json:"text"`
+	Fix   string `json:"fix,omitempty"` // what to do
+}
+
+// examined is a setting with its origin, secrets hidden.
+type examined struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // empty: not set
+	Origin string `json:"origin"`
+	Line   int    `json:"line,omitempty"`
+}
+
+// diagnosis is all that doctor found, in the order in which it is shown.
+type diagnosis struct {
+	Version  string     `json:"version"`
+	Settings []examined `json:"settings"`
+	Exams    []exam     `json:"exams"`
+	Problems int        `json:"problems"`
+	Warnings int        `json:"warnings"`
+}
+
+func (d *diagnosis) add(area, name, state, text, fix string) {
+	switch state {
+	case problemState:
+		d.Problems++
+	case warningState:
+		d.Warnings++
+	}
+	d.Exams = append(d.Exams, exam{area, name, state, clean(text), clean(fix)})
+}
+
+func (d *diagnosis) well(area, name, format string, args ...any) {
+	d.add(area, name, wellState, fmt.Sprintf(format, args...), "")
+}
+
+// doctor shows every setting with its origin, what a run needs of the machine, and
+// what to do about what is missing. It changes nothing.
 func (a *app) doctor(ctx context.Context, c *cli) error {
 	if len(c.Doctor.Topic) > 0 {
 		return a.doctorCommand(c.Doctor.Topic)
 	}
-	workspace, runDir, err := c.places()
+	workspace, runDir, err := c.existing()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, versionText())
-	problems := a.doctorSettings(workspace)
-	fmt.Fprintf(a.out, "\nplaces\n  workspace      %s\n  run directory  %s\n", workspace, runDir)
-	problems += a.doctorStore(ctx, runDir)
-	fmt.Fprintln(a.out, "\nprograms")
-	for name, need := range map[string]string{"git": "workers in worktrees need it", "rg": "searches are slower without it"} {
-		if path, err := exec.LookPath(name); err == nil {
-			fmt.Fprintf(a.out, "  %-4s %s\n", name, path)
-		} else {
-			fmt.Fprintf(a.out, "  %-4s not found (%s)\n", name, need)
-		}
+	d := &diagnosis{Version: versionText()}
+	endpoint := d.settings(workspace, c)
+	d.places(ctx, workspace, runDir)
+	d.programs(ctx, workspace, c.Harness)
+	d.network(ctx, endpoint, c.Doctor.Online)
+	d.terminal(a)
+	if c.Doctor.JSON {
+		err = writeJSON(a.out, d)
+	} else {
+		err = a.printDiagnosis(d)
 	}
-	if problems > 0 {
-		return fmt.Errorf("%d thing(s) would stop a run", problems)
+	if err == nil && d.Problems > 0 {
+		err = fmt.Errorf("%s would stop a run", counted(d.Problems, "thing"))
 	}
-	fmt.Fprintln(a.out, "\nnothing is wrong")
-	return nil
+	return err
 }
 
-func (a *app) doctorSettings(workspace string) (problems int) {
-	fmt.Fprintln(a.out, "\nsettings")
-	s, err := settings.Load(settings.Options{Workspace: workspace})
-	if err != nil {
-		fmt.Fprintf(a.out, "  ! %v\n", err)
-		return 1
-	}
-	for _, key := range settings.Keys {
-		v := s.Lookup(key)
-		if v.Text == "" {
-			fmt.Fprintf(a.out, "  %-30s not set\n", key)
+// marks stand before what is not well.
+var marks = map[string]string{wellState: " ", warningState: "*", problemState: "!"}
+
+func (a *app) printDiagnosis(d *diagnosis) error {
+	p := newPage(a.out)
+	fmt.Fprintf(p, "%s\n\n", d.Version)
+	p.heading("settings")
+	for _, s := range d.Settings {
+		if s.Value == "" {
+			p.text("    ", fmt.Sprintf("%-30s not set", s.Key))
 			continue
 		}
-		fmt.Fprintf(a.out, "  %-30s %s  from %s\n", key, clean(v.Shown()), v.Origin)
+		place := s.Origin
+		if s.Line > 0 {
+			place += fmt.Sprintf(", line %d", s.Line)
+		}
+		p.text("    ", fmt.Sprintf("%-30s %s  from %s", s.Key, s.Value, place))
 	}
-	for _, src := range s.Sources() {
-		if src.Problem != nil {
-			fmt.Fprintf(a.out, "  ! %v\n", src.Problem)
+	area := "settings"
+	for _, e := range d.Exams {
+		if e.Area != area {
+			area = e.Area
+			fmt.Fprintln(p)
+			p.heading("%s", area)
+		}
+		p.text("  "+marks[e.State]+" ", fmt.Sprintf("%-14s %s", e.Name, e.Text))
+		if e.Fix != "" {
+			p.text("      ", "to do: "+e.Fix)
 		}
 	}
-	credential, err := s.Credential()
-	if err != nil {
-		fmt.Fprintf(a.out, "  ! %v\n", err)
-		return 1
+	fmt.Fprintln(p)
+	switch {
+	case d.Problems > 0:
+	case d.Warnings > 0:
+		p.text("", "nothing would stop a run; "+counted(d.Warnings, "thing")+" to look at (*)")
+	default:
+		p.text("", "nothing is wrong")
 	}
-	if credential.Ignored != "" {
-		fmt.Fprintf(a.out, "  * %s of %s is not used: the key comes from %s\n", settings.BaseURL, credential.Ignored, credential.Origin)
-	}
-	return 0
-}
-
-// doctorStore opens the store of an existing run directory, and makes nothing.
-func (a *app) doctorStore(ctx context.Context, runDir string) (problems int) {
-	dir := runDir + "/sessions"
-	if _, err := os.Stat(dir); err != nil {
-		fmt.Fprintln(a.out, "  store          not made yet")
-		return 0
-	}
-	db, err := store.Open(dir, nil)
-	if err != nil {
-		fmt.Fprintf(a.out, "  store          ! %v\n", err)
-		return 1
-	}
-	defer db.Close()
-	if err := db.Sync(ctx); err != nil {
-		fmt.Fprintf(a.out, "  store          ! %v\n", err)
-		return 1
-	}
-	fmt.Fprintf(a.out, "  store          %s opens\n", dir)
-	return 0
+	return p.Flush()
 }
 
 // doctorCommand explains whether a command line is ephemeral.

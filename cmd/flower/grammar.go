@@ -210,11 +210,11 @@ func slip(word string, folder bool, commands []string) error {
 	if folder {
 		return wrongUse("%s is a folder, not a script: flower -w %s works in it; to have it made: flower go %s", word, shellWord(word), shellWord(word))
 	}
-	if match, ok := spell.Near(word, append(filesBeside(".", ".lua"), commands...)); ok {
-		return wrongUse("%q is neither a command nor a script — did you mean %q? To have it made: flower go %s", word, match, word)
-	}
 	if slices.Contains(sessionWords, word) {
 		return wrongUse("%q is no command of its own — did you mean %q? To have it made: flower go %s", word, "sessions "+word, word)
+	}
+	if match, ok := spell.Near(word, append(filesBeside(".", ".lua"), commands...)); ok {
+		return wrongUse("%q is neither a command nor a script — did you mean %q? To have it made: flower go %s", word, match, word)
 	}
 	return nil
 }

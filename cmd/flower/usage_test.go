@@ -104,7 +104,7 @@ const exitCodes = `
 2 | check nope.lua | there is no script nope.lua
 2 | check . | . is a folder, not a script
 2 | -w none check hello.lua | there is no workspace none
-1 | check broken.lua | found 1 mistake
+1 | check broken.lua | found 1 
 2 | replay | flower replay needs <script.lua>
 2 | replay nope.lua | there is no script nope.lua
 2 | replay sub | sub is a folder, not a script

@@ -309,7 +309,7 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 	text := err.Error()
 	class := failure.Classify(err)
 	var order *harness.OrderError
-	if errors.As(err, &order) {
+	if errors.As(err, &order) || ofStore(err) {
 		class = failure.Fatal
 	}
 	a.result.hopeless = class == failure.Fatal
@@ -333,6 +333,17 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 	}
 	if a.result.SessionID != "" && a.own {
 		a.continueOwn(cutOffNote.in(a.rt.lang()))
+	}
+	return false
+}
+
+// ofStore: the store has failed, not the model, and the harness has waited for it as
+// long as it does. What cannot be recorded is not done again elsewhere.
+func ofStore(err error) bool {
+	for _, cause := range []error{transcript.ErrUnavailable, transcript.ErrDamaged, transcript.ErrConflict, transcript.ErrNotFound} {
+		if errors.Is(err, cause) {
+			return true
+		}
 	}
 	return false
 }

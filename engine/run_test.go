@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/model"
+	"github.com/flowerlua/flower/engine/transcript"
 )
 
 // quick retries without waiting.
@@ -90,6 +92,21 @@ func TestRun_fatal_and_overlong_are_not_repeated(t *testing.T) {
 		if runErr != nil || r.OK || r.Attempts != 1 || r.Error != err.Error() {
 			t.Errorf("%v: %+v, %v", err, r, runErr)
 		}
+	}
+}
+
+// A store that fails is not the model's failure: nothing is done again in another
+// session, which could not be recorded either.
+func TestRun_trouble_of_the_store_is_not_repeated(t *testing.T) {
+	for _, cause := range []error{transcript.ErrUnavailable, transcript.ErrDamaged, transcript.ErrConflict, transcript.ErrNotFound} {
+		p := newBench(t).startWith(quick(), answer{session: "-", err: fmt.Errorf("session s: the transcript could not be written: disk full: %w", cause)})
+		s := step("A")
+		s.Retries = 3
+		ending := p.run(t, flow(s), engine.WorkflowOptions{})
+		if n := len(p.script.orders()); n != 1 || ending.OK || !strings.Contains(ending.Reason, "disk full") {
+			t.Errorf("%v: %d orders, %+v", cause, n, ending)
+		}
+		p.close()
 	}
 }
 

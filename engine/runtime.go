@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,7 +93,7 @@ func newRuntime(c Config) (*Runtime, error) {
 		}
 	}
 	if c.Endpoint != "" {
-		b.watch = &failure.Watch{Policy: b.retry, Reach: failure.Probe{Endpoint: c.Endpoint}.Reach, Notice: rt.networkNotice}
+		b.watch = &failure.Watch{Policy: b.retry, Reach: failure.Probe{Endpoint: c.Endpoint}.Reach, Notice: rt.networkNotice, Sleep: c.Sleep}
 	}
 	return rt, nil
 }
@@ -101,9 +102,19 @@ func newRuntime(c Config) (*Runtime, error) {
 func (rt *Runtime) networkNotice(n failure.Notice) {
 	text := fmt.Sprintf("the network is back after %v", n.Offline.Round(time.Second))
 	if !n.Online {
-		text = fmt.Sprintf("waiting for the network: %v", n.Err)
+		text = fmt.Sprintf("waiting for the network, %v at most: %v. If the address %s is wrong, end the run (Ctrl-C) and mend it (ANTHROPIC_BASE_URL)",
+			n.Most, n.Err, withoutPassword(rt.config.Endpoint))
 	}
 	rt.emit(event.Event{Kind: event.Task, Text: text})
+}
+
+// withoutPassword is a URL as it may be shown.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "of the provider"
+	}
+	return u.Redacted()
 }
 
 func (c *Config) check() error {

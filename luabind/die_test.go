@@ -365,8 +365,8 @@ func (l *life) woken() string {
 	return b.String()
 }
 
-// dieAtEach calls try for every write and every death that it can die, a few at
-// the same time. With -short the deaths alternate.
+// dieAtEach calls try for every write, a few at the same time: with one of the
+// deaths that it can die, in turn, and with FLOWER_TEST_LONG set with all of them.
 func dieAtEach(t *testing.T, kinds []string, try func(n int, how death) error) {
 	type one struct {
 		n   int
@@ -388,7 +388,7 @@ func dieAtEach(t *testing.T, kinds []string, try func(n int, how death) error) {
 		if strings.HasPrefix(kind, "file ") {
 			deaths = append(deaths, torn)
 		}
-		if testing.Short() {
+		if os.Getenv("FLOWER_TEST_LONG") == "" {
 			deaths = deaths[i%len(deaths):][:1]
 		}
 		for _, how := range deaths {

@@ -240,6 +240,8 @@ type Notice struct {
 	Online bool
 	// Err says how the endpoint could not be reached; nil when Online.
 	Err error
+	// Most is how long it is waited for at most; 0 when Online.
+	Most time.Duration
 	// Offline is how long the network was seen to be away; 0 unless Online.
 	Offline time.Duration
 }
@@ -260,6 +262,9 @@ type Watch struct {
 	// Notice is called with each notice, one at a time, in order; it must
 	// return soon and not call WaitOnline. nil means no notices.
 	Notice func(Notice)
+	// Sleep waits between two looks; false means that ctx ended first. nil waits as
+	// long as it is asked to.
+	Sleep func(ctx context.Context, d time.Duration) bool
 
 	mu       sync.Mutex
 	gone     bool

@@ -9,6 +9,7 @@ import (
 func (w *Watch) wait(ctx context.Context) error {
 	policy := w.Policy.withDefaults()
 	start := time.Now()
+	slept := time.Duration(0)
 	for {
 		err := w.look(ctx, policy.ProbeTimeout)
 		if ctx.Err() != nil {
@@ -21,16 +22,19 @@ func (w *Watch) wait(ctx context.Context) error {
 		if Classify(err) == Fatal {
 			return err
 		}
-		w.went(err)
-		left := policy.MaxOfflineWait - time.Since(start)
+		w.went(err, policy.MaxOfflineWait)
+		waited := max(slept, time.Since(start)) // a Sleep may let time pass faster
+		left := policy.MaxOfflineWait - waited
 		if left <= 0 {
-			return fmt.Errorf("%w after %v: %w", ErrOffline, time.Since(start).Round(time.Second), err)
+			return fmt.Errorf("%w after %v: %w", ErrOffline, waited.Round(time.Second), err)
 		}
 		// The last pause is cut short, so that the wait is as long as the
 		// policy says and ends with a look.
-		if err := pause(ctx, min(left, policy.ProbeInterval)); err != nil {
-			return err
+		next := min(left, policy.ProbeInterval)
+		if !w.sleep(ctx, next) {
+			return context.Cause(ctx)
 		}
+		slept += next
 	}
 }
 
@@ -40,21 +44,24 @@ func (w *Watch) look(ctx context.Context, timeout time.Duration) error {
 	return w.Reach(ctx)
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+func (w *Watch) sleep(ctx context.Context, d time.Duration) bool {
+	if w.Sleep != nil {
+		return w.Sleep(ctx, d)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false
 	case <-timer.C:
-		return nil
+		return true
 	}
 }
 
 // went and back keep the lock while they tell, so that of several that wait
 // none tells the return before another told the loss.
 
-func (w *Watch) went(err error) {
+func (w *Watch) went(err error, most time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone {
@@ -62,7 +69,7 @@ func (w *Watch) went(err error) {
 	}
 	w.gone, w.goneFrom = true, time.Now()
 	if w.Notice != nil {
-		w.Notice(Notice{Err: err})
+		w.Notice(Notice{Err: err, Most: most})
 	}
 }
 

@@ -66,7 +66,7 @@ func TestWaitOnline_one_notice_each_way(t *testing.T) {
 		if len(l.probes) != 8 || time.Since(l.start) != 105*time.Second {
 			t.Errorf("probes at %v", l.probes)
 		}
-		want := []failure.Notice{{Err: syscall.ENETUNREACH}, {Online: true, Offline: 105 * time.Second}}
+		want := []failure.Notice{{Err: syscall.ENETUNREACH, Most: time.Hour}, {Online: true, Offline: 105 * time.Second}}
 		if !slices.Equal(l.told, want) {
 			t.Errorf("notices %v, want %v", l.told, want)
 		}
@@ -173,6 +173,33 @@ func TestWaitOnline_does_not_wait_for_what_waiting_cannot_mend(t *testing.T) {
 		}
 		if time.Since(start) != 0 {
 			t.Errorf("took %v", time.Since(start))
+		}
+	})
+}
+
+func TestWaitOnline_waits_by_the_sleep_it_is_given(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(func(time.Duration) bool { return true })
+		w := l.watch()
+		var slept time.Duration
+		w.Sleep = func(_ context.Context, d time.Duration) bool {
+			slept += d
+			return true
+		}
+		if err := w.WaitOnline(t.Context()); !errors.Is(err, failure.ErrOffline) || slept != time.Hour {
+			t.Errorf("%v after %v", err, slept)
+		}
+		if time.Since(l.start) != 0 || len(l.probes) != 241 {
+			t.Errorf("%d probes took %v", len(l.probes), time.Since(l.start))
+		}
+		ctx, stop := context.WithCancelCause(t.Context())
+		enough := errors.New("enough")
+		w.Sleep = func(context.Context, time.Duration) bool {
+			stop(enough)
+			return false
+		}
+		if err := w.WaitOnline(ctx); !errors.Is(err, enough) {
+			t.Errorf("stopped: %v", err)
 		}
 	})
 }

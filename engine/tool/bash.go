@@ -121,6 +121,7 @@ func (s *Set) launch(in bashInput, dir, cwdFile string) (*job, error) {
 	}
 	cmd.Dir = dir
 	cmd.Env = s.environ(j.mark, dir)
+	s.watch()
 	err := j.start(cmd)
 	if errors.Is(err, syscall.E2BIG) {
 		return nil, fmt.Errorf("the command is too long for one call (%s): write it to a file and run that", size(int64(len(in.Command))))
@@ -129,6 +130,15 @@ func (s *Set) launch(in bashInput, dir, cwdFile string) (*job, error) {
 		return nil, fmt.Errorf("the command did not start: %w", err)
 	}
 	return j, nil
+}
+
+// watch has what this Set starts ended also if this process is killed.
+func (s *Set) watch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unwatch == nil {
+		s.unwatch = watchOver()
+	}
 }
 
 func (s *Set) runBackground(in bashInput, dir string) Result {

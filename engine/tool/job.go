@@ -56,7 +56,7 @@ var setCount atomic.Int64
 
 // newMark makes a mark that no other process and no other Set uses.
 func newMark() string {
-	return fmt.Sprintf("%d-%d-%d", os.Getpid(), time.Now().UnixNano(), setCount.Add(1))
+	return fmt.Sprintf("%s-%d", token, setCount.Add(1))
 }
 
 // start runs a prepared command. The caller owns the job: it ends in gone.
@@ -275,6 +275,9 @@ func (s *Set) close() error {
 	s.calls.Wait()
 	err = errors.Join(err, s.endJobs())
 	s.endStrays()
+	if s.unwatch != nil {
+		s.unwatch()
+	}
 	return err
 }
 

@@ -36,13 +36,14 @@ type Process struct {
 	Input  io.WriteCloser // its standard input; a write ends with End at the latest
 	Output io.ReadCloser  // its standard output; a read ends with End at the latest
 
-	cmd    *exec.Cmd
-	mark   string
-	grace  time.Duration
-	errors tail
-	exited chan struct{} // the program itself
-	gone   chan struct{} // and all it started
-	ending sync.Mutex
+	cmd     *exec.Cmd
+	mark    string
+	grace   time.Duration
+	unwatch func()
+	errors  tail
+	exited  chan struct{} // the program itself
+	gone    chan struct{} // and all it started
+	ending  sync.Mutex
 }
 
 // Start starts the program.
@@ -66,7 +67,9 @@ func (p Program) Start() (*Process, error) {
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = in, out, &r.errors
 	r.cmd.WaitDelay = time.Second // for children that hold its standard error
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	r.unwatch = watchOver()
 	if err := r.cmd.Start(); err != nil {
+		r.unwatch()
 		return nil, errors.Join(err, input.Close(), output.Close())
 	}
 	go r.watch()
@@ -123,6 +126,7 @@ func (r *Process) End() error {
 		}
 		if r.waitGone(step.wait) {
 			signalMarked(r.mark, syscall.SIGKILL) // those that left the group
+			r.unwatch()
 			return nil
 		}
 	}

@@ -208,10 +208,17 @@ type Set struct {
 	closed   bool
 	done     chan struct{} // closed by Close
 	end      func()        // closes done, once
+	unwatch  func()        // of its commands; nil before the first
 
 	web       webCache
 	checkAddr func(netip.Addr) error // of what WebFetch is about to dial
 }
+
+// Mark makes a mark for the environment of a program that others start: to be put
+// behind what the variable FLOWER_JOB holds. Until done is called, a kill -9 of this
+// process ends within seconds whatever carries the mark, on Linux; what a Set or a
+// Process starts has that anyway.
+func Mark() (mark string, done func()) { return newMark() + ";", watchOver() }
 
 // NewSet makes the tools. It starts nothing and touches no file.
 func NewSet(o Options) *Set { return newSet(o) }

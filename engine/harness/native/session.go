@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/transcript"
 )
 
@@ -141,7 +142,8 @@ func (t *thread) open(ctx context.Context, o opening) error {
 		t.maxTokens = min(t.maxTokens, most)
 	}
 	if t.maxTokens <= tokens {
-		return fmt.Errorf("agent %s: effort sets %d tokens aside for thinking, and an answer may have %d in all: lower it", t.role, tokens, t.maxTokens)
+		return &harness.OrderError{Err: fmt.Errorf("agent %s: effort sets %d tokens aside for thinking, and an answer may have %d in all: lower it",
+			t.role, tokens, t.maxTokens)}
 	}
 	fresh := prefix{Model: o.model, Tools: t.tools.definitions(), Extra: extra, Agent: o.agent}
 	if !t.sub() {

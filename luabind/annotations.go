@@ -17,7 +17,7 @@ type annotations struct {
 	fields    map[string]map[string]metaField // by class
 	functions map[string][]string             // by the name before the dot or colon
 	holders   map[string]string               // that name's class
-	calls     map[string]signature            // by class, dot or colon, and name
+	calls     map[string]signature            // by class, dot or colon, and name; of globals by the name
 	open      map[string]bool                 // classes that have any other field too
 	aliases   map[string]string               // types by the name they have
 }
@@ -45,6 +45,7 @@ var (
 	returnLine   = regexp.MustCompile(`^---@return (\S+)`)
 	overloadLine = regexp.MustCompile(`^---@overload fun\(\w+: "(\w+)".*\): (\S+)$`)
 	functionLine = regexp.MustCompile(`^function (\w+)([.:])(\w+)\(.*\) end$`)
+	globalLine   = regexp.MustCompile(`^function (\w+)\(.*\) end$`)
 	// callbackType is a function among types, with its parameters.
 	callbackType = regexp.MustCompile(`\bfun\(([^)]*)\)`)
 )
@@ -99,6 +100,9 @@ func (a *annotations) read(source string) {
 			a.functions[m[1]] = append(a.functions[m[1]], m[3])
 			a.calls[a.holders[m[1]]+m[2]+m[3]] = next
 			next = signature{}
+		} else if m := globalLine.FindStringSubmatch(line); m != nil {
+			a.calls[m[1]] = next
+			next = signature{}
 		}
 	}
 }
@@ -123,7 +127,7 @@ func (a *annotations) members(class string) []string {
 func (a *annotations) functionsOf(class string) (names []string) {
 	for call := range a.calls {
 		at := strings.LastIndexAny(call, ".:")
-		if call[:at] == class {
+		if at >= 0 && call[:at] == class {
 			names = append(names, call[at+1:])
 		}
 	}

@@ -79,6 +79,9 @@ func (p *Program) check(ctx context.Context, rt *engine.Runtime, source string, 
 		return Report{}, err
 	}
 	defer s.close()
+	if strings.HasSuffix(p.main.name, TestSuffix) {
+		s.openTests()
+	}
 	n, err := newNames(s, trusted)
 	if err != nil {
 		return Report{}, err
@@ -149,6 +152,9 @@ func (c *checker) pretend() {
 			fns[name] = c.yes(module + "." + name)
 		}
 		c.replace(behind(c.s.loaded[module]), fns)
+	}
+	if test := behind(c.s.loaded["flower.test"]); test != nil {
+		c.replace(test, map[string]lua.LGFunction{"files": c.yes("flower.test.files"), "copy": c.yes("flower.test.copy")})
 	}
 	c.refuseMethods(c.s.handle, "run", "interrupt")
 	c.refuseMethods(c.s.channelMeta, "ask", "send", "answer", "decline")

@@ -228,7 +228,7 @@ var typeWords = []struct{ reader, annotation string }{
 	{"a table of servers by name", "table<string, flower.MCPServer>"}, {"a table of flower.worker{…} by name", "table<string, flower.Worker>"},
 	{"a list of flower.guard{…}", "flower.Guard[]"}, {"a list of flower.step{…}", "(flower.Step|flower.Parallel)[]"},
 	{"a flower.agent{…}", "flower.Agent"}, {"what flower.channel{…} gave", "flower.Channel"},
-	{"what flower.workbench() gave", "flower.Workbench"},
+	{"what flower.workbench() gave", "flower.Workbench"}, {"a mode or a table {mode, window}", "flower.CompactMode|flower.Compact "},
 }
 
 func TestMeta_has_the_types_of_fields(t *testing.T) {
@@ -395,7 +395,7 @@ func TestDocs_the_reference_names_everything(t *testing.T) {
 	}
 	text := string(raw)
 	calls := map[string]string{"flower": "flower.", "fs": "fs.", "json": "json.", "document": "document.", "clarify": "", "goal": "", "starter": "",
-		"Runtime": "runtime:", "Channel": "channel:", "test": "test.", "it": "it."}
+		"Runtime": "runtime:", "Channel": "channel:", "test": "test.", "it": "it.", "Script": ""}
 	same(t, "tables with functions", sortedKeys(a.functions), sortedKeys(calls))
 	for table, names := range a.functions {
 		for _, name := range names {

@@ -240,6 +240,13 @@ func (f *testFile) open() (_ *bed, err error) {
 	return b, nil
 }
 
+// openTests gives a state that is to check a file of tests what such files have.
+func (s *state) openTests() {
+	f := &testFile{path: s.program.main.name, program: s.program}
+	b := &bed{s: s, file: f, rt: s.rt, suite: &suite{expected: map[*lua.LUserData]*Error{}}}
+	b.openGlobals()
+}
+
 // close ends the bed; its commands do not outlive it.
 func (b *bed) close() error {
 	b.s.close()

@@ -36,7 +36,6 @@ type expectation struct {
 	value   lua.LValue
 	message string
 	never   bool
-	meta    *lua.LTable
 }
 
 // valueCheck is a matcher: it looks at the value of an expectation, beside so many arguments. It reports

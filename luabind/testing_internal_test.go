@@ -72,7 +72,7 @@ func TestMeta_has_the_fields_of_tests(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := b.scriptTable("sample.lua", out[0].(*lua.LTable))
-	same(t, "script", sortedKeys(a.of("flower.Script")), keys(t, b.s, script))
+	same(t, "script", a.members("flower.Script"), keys(t, b.s, script))
 	b.s.L.SetGlobal("script", script)
 
 	_, err = b.s.eval(t, "script.run{ "+noField+" = true }", 0)

@@ -95,8 +95,44 @@ function expect(value, message) end
 ---@class flower.Script
 ---@field workflow flower.Workflow what it returned
 ---@field steps table<string, flower.TestedStep> by name
----@field run fun(options?: flower.TestRunOptions): flower.TestRun runs the workflow as flower does; the stub plays the model
----@field replay fun(results: flower.GivenResult[]): flower.Replayed[], flower.Context judges results as flower replay does; gives the attempts, and ctx
+local Script = {}
+
+--- Runs the workflow as flower does: everything is real but the model, which the stub
+--- plays.
+---
+--- ```lua
+--- flower.test.files{ ["hi.lua"] = [[return flower.workflow{ steps = {
+---   flower.step{ name = "hi", spec = flower.agent{ name = "poet" }, prompt = "Say hello." } } }]] }
+--- local hi = flower.test.load(flower.runtime.workspace .. "/hi.lua")
+--- it("says hello", function()
+---   flower.test.stub{ model = { "Hello!" } }
+---   local run = hi.run()
+---   expect(run.ok, run.reason).to_be(true)
+---   expect(run.context.hi).to_be("Hello!")
+--- end)
+--- ```
+---@param options? flower.TestRunOptions
+---@return flower.TestRun
+function Script.run(options) end
+
+--- Lets when, gate, on_reject and reduce judge results that were recorded or made up, as
+--- flower replay does. Gives the attempts, and ctx.
+---
+--- ```lua
+--- flower.test.files{ ["hi.lua"] = [[return flower.workflow{ steps = {
+---   flower.step{ name = "hi", spec = flower.agent{ name = "poet" }, prompt = "Say hello.", retries = 1,
+---     gate = function(result) return result.text == "Hello!", "Louder!" end } } }]] }
+--- local hi = flower.test.load(flower.runtime.workspace .. "/hi.lua")
+--- it("wants it louder", function()
+---   local attempts = hi.replay{ { step = "hi", text = "Hello." } }
+---   expect(attempts[1].verdict).to_be("reject")
+---   expect(attempts[1].sent).to_be("Louder!")
+--- end)
+--- ```
+---@param results flower.GivenResult[]
+---@return flower.Replayed[]
+---@return flower.Context
+function Script.replay(results) end
 
 --- A step whose callbacks can be called as flower calls them: wrong returns are
 --- raised, and ctx has what flower puts into it. It has those of the step alone.

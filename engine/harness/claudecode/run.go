@@ -13,6 +13,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/model"
+	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/internal/proxy"
 )
 
@@ -33,7 +34,8 @@ type run struct {
 	dir     string   // the workspace without links, as the program sees it
 	temp    string   // of this turn
 	config  string   // the program's folder, in temp
-	mark    string
+	mark    string   // in the environment of the program and all it starts
+	unwatch func()   // of the mark; nil before there is one
 
 	names    names
 	offered  []string
@@ -54,9 +56,6 @@ type run struct {
 	failure   error         // to be read when failed is closed
 }
 
-// marks counts the turns of this process.
-var marks atomic.Int64
-
 // newRun checks the order before anything is stored or spent.
 func (h *Harness) newRun(ctx context.Context, t harness.Turn, path string) (*run, error) {
 	dir, err := filepath.Abs(t.Agent.Workspace)
@@ -69,8 +68,7 @@ func (h *Harness) newRun(ctx context.Context, t harness.Turn, path string) (*run
 	t.HostTools = withSkills(t)
 	r := &run{h: h, turn: t, path: path, dir: dir, model: h.resolve(t.Agent.Model), names: newNames(t.HostTools),
 		offered: offered(t.Agent), policy: policy{t.Agent, h.config.Ephemeral}, failed: make(chan struct{}),
-		say:  &speaker{sink: t.Sink, run: t.Run, step: t.Step},
-		mark: fmt.Sprintf("cc%d-%d;", os.Getpid(), marks.Add(1))}
+		say: &speaker{sink: t.Sink, run: t.Run, step: t.Step}}
 	r.servers = newServers(r.names, r.offered)
 	if _, err := r.args(); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", t.Agent.Name, err)
@@ -135,6 +133,8 @@ func (r *run) prepare(ctx context.Context) (err error) {
 			err = errors.Join(err, r.release())
 		}
 	}()
+	r.mark, r.unwatch = tool.Mark()
+	r.mark = "cc" + r.mark
 	r.config = filepath.Join(r.temp, "config")
 	if err := os.MkdirAll(filepath.Join(r.temp, "home"), 0o700); err != nil {
 		return fmt.Errorf("no folder for claude code: %w", err)
@@ -156,6 +156,9 @@ func (r *run) prepare(ctx context.Context) (err error) {
 
 // release undoes prepare, as far as that came; the program has ended.
 func (r *run) release() (err error) {
+	if r.unwatch != nil {
+		r.unwatch()
+	}
 	if r.proxy != nil {
 		err = r.proxy.Close()
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/model/anthropic"
 	"github.com/flowerlua/flower/internal/atomicfile"
@@ -52,7 +50,7 @@ func (a *app) setup(ctx context.Context, c *cli) error {
 		if err := said.probe(ctx); err != nil {
 			return fmt.Errorf("%w\nNothing was written (--no-probe writes without trying)", err)
 		}
-		fmt.Fprintf(a.out, "%s answers.\n", clean(cmp.Or(said.baseURL, anthropic.DefaultBaseURL)))
+		fmt.Fprintf(a.out, "%s answers.\n", clean(shownAddress(cmp.Or(said.baseURL, anthropic.DefaultBaseURL))))
 	}
 	if err := said.write(path); err != nil {
 		return err
@@ -222,23 +220,6 @@ func (s answers) probe(ctx context.Context) error {
 		return cause
 	}
 	return s.explain(err)
-}
-
-// explain puts what to do before what went wrong.
-func (s answers) explain(err error) error {
-	where := cmp.Or(s.baseURL, anthropic.DefaultBaseURL)
-	var answer *model.Error
-	switch {
-	case failure.OutOfCredit(err):
-		return fmt.Errorf("account: the key is right, but there is no money behind it: %w", err)
-	case !errors.As(err, &answer):
-		return fmt.Errorf("network: %s does not answer as it should; are the address, the network and the proxy right? %w", where, err)
-	case answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden:
-		return fmt.Errorf("auth: %s refuses the key or token: %w", where, err)
-	case answer.Status == http.StatusTooManyRequests || answer.Status >= 500:
-		return fmt.Errorf("network: %s cannot answer now; try again later: %w", where, err)
-	}
-	return fmt.Errorf("config: %s does not take the request; are the address and the model %s right? %w", where, cmp.Or(s.model, anthropic.DefaultModel), err)
 }
 
 // ours is a line of a settings file that sets what setup asks for.

@@ -30,6 +30,9 @@ var errorTypes = map[string]Class{
 	"not_found_error":       Fatal,
 	"request_too_large":     Fatal,
 
+	// Of our own client: what answers is not the API.
+	"wrong_address": Fatal,
+
 	"server_error":               Transient,
 	"rate_limit_exceeded":        Transient,
 	"insufficient_quota":         Fatal,

@@ -41,6 +41,11 @@ const (
 	DefaultWait = 10 * time.Minute
 )
 
+// WrongAddress is the type of an error that says that what answers is not the
+// Messages API: a page of HTML, a redirect, nothing at all. Asking again does not
+// help, unless the API has answered the Client before: then the error has no type.
+const WrongAddress = "wrong_address"
+
 // ErrNoCredentials is returned when Options has neither Key nor Token.
 var ErrNoCredentials = errors.New("no API key and no token is set for the Messages API")
 

@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
@@ -33,6 +36,7 @@ type Client struct {
 	wait     time.Duration
 	prices   map[string]model.Price
 	secret   *strings.Replacer // takes the credentials out of texts
+	spoke    atomic.Bool       // the API has answered, so this is its address
 
 	mu    sync.Mutex
 	infos map[string]model.Info // what the API said of models
@@ -159,7 +163,7 @@ func (c *Client) Stream(ctx context.Context, req model.Request) (model.Stream, e
 		return nil, err
 	}
 	s := newStream(c, ctx, inner, cancel, res)
-	if err := c.checkAnswer(res, s.body); err != nil {
+	if err := c.checkAnswer(res, s.front); err != nil {
 		_ = s.Close() // nothing was read that could be lost
 		return nil, err
 	}
@@ -180,28 +184,59 @@ func (c *Client) body(req model.Request) []byte {
 }
 
 // checkAnswer refuses an answer that is not a stream of events.
-func (c *Client) checkAnswer(res *http.Response, body io.Reader) error {
+func (c *Client) checkAnswer(res *http.Response, body *bufio.Reader) error {
 	id := c.requestID(res)
 	if res.StatusCode != http.StatusOK {
 		text := "unexpected status"
 		if to, err := res.Location(); err == nil {
 			text = "the API redirects to " + to.Host + ", which is not followed: set the base URL to where the API is"
 		}
-		return &model.Error{Status: res.StatusCode, Message: c.secret.Replace(text), RequestID: id}
+		return &model.Error{Status: res.StatusCode, Type: c.elsewhere(), Message: c.secret.Replace(text), RequestID: id}
 	}
 	kind, _, err := mime.ParseMediaType(res.Header.Get("content-type"))
-	if err != nil || kind != "application/json" && kind != "text/html" {
-		return nil // some gateways name the stream otherwise
+	if err != nil {
+		kind = "of no kind"
+	}
+	// Some gateways name the stream otherwise.
+	if kind == "text/event-stream" || kind != "application/json" && kind != "text/html" && speaksEvents(body) {
+		return nil
 	}
 	text, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if err != nil {
 		return c.text(err)
 	}
 	e := c.readError(res.StatusCode, text, id)
-	if e.Type == "" {
+	switch {
+	case e.Type != "":
+		return e
+	case len(bytes.TrimSpace(text)) == 0:
+		e.Message = "the answer is empty: is the base URL right?"
+	default:
 		e.Message = "the answer is " + kind + " instead of a stream of events: " + e.Message
 	}
+	e.Type = c.elsewhere()
 	return e
+}
+
+// elsewhere is the type of an answer that is not the API's.
+func (c *Client) elsewhere() string {
+	if c.spoke.Load() {
+		return "" // something on the way has answered in its place
+	}
+	return WrongAddress
+}
+
+// speaksEvents: the body begins as a stream of events does.
+func speaksEvents(body *bufio.Reader) bool {
+	const longest = len("event:")
+	begin, _ := body.Peek(longest) // what is shorter is judged as it is
+	begin = bytes.TrimLeft(begin, "\ufeff\r\n")
+	for _, field := range []string{"event", "data", "id:", "retry", ":"} {
+		if bytes.HasPrefix(begin, []byte(field)) {
+			return true
+		}
+	}
+	return false
 }
 
 // requestID is the API's id of a request. A server may put anything there.

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/model/anthropic"
 	"github.com/flowerlua/flower/internal/messagesapi"
@@ -300,13 +303,16 @@ func TestAnswers_that_are_no_stream_are_explained(t *testing.T) {
 		body   string
 		want   model.Error
 	}{
-		"a message, not streamed":  {200, "application/json", `{"type":"message","content":[]}`, model.Error{Status: 200, Message: `the answer is application/json instead of a stream of events: {"type":"message","content":[]}`}},
+		"a message, not streamed":  {200, "application/json", `{"type":"message","content":[]}`, model.Error{Status: 200, Type: anthropic.WrongAddress, Message: `the answer is application/json instead of a stream of events: {"type":"message","content":[]}`}},
 		"an error with status 200": {200, "application/json", `{"type":"error","error":{"type":"api_error","message":"down"},"request_id":"req_x"}`, model.Error{Status: 200, Type: "api_error", Message: "down", RequestID: "req_x"}},
-		"a page":                   {200, "text/html; charset=utf-8", page, model.Error{Status: 200, Message: "the answer is text/html instead of a stream of events: a page of HTML, from a proxy or a wrong base URL"}},
+		"a page":                   {200, "text/html; charset=utf-8", page, model.Error{Status: 200, Type: anthropic.WrongAddress, Message: "the answer is text/html instead of a stream of events: a page of HTML, from a proxy or a wrong base URL"}},
 		"a page with an error":     {502, "text/html", page, model.Error{Status: 502, Message: "a page of HTML, from a proxy or a wrong base URL"}},
 		"an empty error":           {503, "text/plain", "", model.Error{Status: 503, Message: "Service Unavailable"}},
 		"a long text":              {500, "text/plain", "a\x00\n b" + strings.Repeat("é", 5000), model.Error{Status: 500, Message: "a b" + strings.Repeat("é", 148) + "…"}},
-		"no content":               {204, "", "", model.Error{Status: 204, Message: "unexpected status"}},
+		"no content":               {204, "", "", model.Error{Status: 204, Type: anthropic.WrongAddress, Message: "unexpected status"}},
+		"nothing":                  {200, "", "", model.Error{Status: 200, Type: anthropic.WrongAddress, Message: "the answer is empty: is the base URL right?"}},
+		"nothing of a kind":        {200, "text/plain", "\n", model.Error{Status: 200, Type: anthropic.WrongAddress, Message: "the answer is empty: is the base URL right?"}},
+		"another service":          {200, "text/plain", "It works!", model.Error{Status: 200, Type: anthropic.WrongAddress, Message: "the answer is text/plain instead of a stream of events: It works!"}},
 		"a huge error":             {500, "text/plain", strings.Repeat("x", 3<<20), model.Error{Status: 500, Message: strings.Repeat("x", 300) + "…"}},
 	} {
 		client := answer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -319,6 +325,37 @@ func TestAnswers_that_are_no_stream_are_explained(t *testing.T) {
 		if !errors.As(err, &got) || *got != c.want {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, &c.want)
 		}
+	}
+}
+
+// TestWrongAddress: nobody repeats a request to what is not the API; when the API has
+// answered there before, something on the way has, and it may go.
+func TestWrongAddress_is_not_repeated_unless_the_API_has_answered_there(t *testing.T) {
+	page := false
+	server := serve(t, always(messagesapi.Turn{Blocks: []messagesapi.Block{messagesapi.Text("hi")}}))
+	target, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httputil.NewSingleHostReverseProxy(target)
+	client := answer(t, func(w http.ResponseWriter, r *http.Request) {
+		if page {
+			http.Redirect(w, r, "https://portal.example/", http.StatusFound)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+	page = true
+	if _, _, err := read(t, client, hello()); failure.Classify(err) != failure.Fatal {
+		t.Errorf("%v is %v", err, failure.Classify(err))
+	}
+	page = false
+	if _, _, err := read(t, client, hello()); err != nil {
+		t.Fatal(err)
+	}
+	page = true
+	if _, _, err := read(t, client, hello()); failure.Classify(err) != failure.Unknown {
+		t.Errorf("%v is %v", err, failure.Classify(err))
 	}
 }
 

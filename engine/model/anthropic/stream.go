@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -24,6 +25,7 @@ type stream struct {
 	inner  context.Context // ended by the watchdog, too
 	cancel context.CancelCauseFunc
 	body   *idleBody
+	front  *bufio.Reader // of body
 	events ssestream.Decoder
 
 	reply  model.Reply // its Content is made from blocks
@@ -37,7 +39,11 @@ func newStream(c *Client, outer, inner context.Context, cancel context.CancelCau
 	dog.stop() // it runs within reads only
 	s := &stream{client: c, outer: outer, inner: inner, cancel: cancel, body: &idleBody{body: res.Body, dog: dog}}
 	s.reply.RequestID = c.requestID(res)
-	res.Body = s.body
+	s.front = bufio.NewReader(s.body)
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{s.front, s.body}
 	s.events = ssestream.NewDecoder(res)
 	return s
 }
@@ -59,7 +65,7 @@ func (s *stream) Close() error {
 // connection can be used again; not for long, should the end not come.
 func (s *stream) drain() {
 	s.body.dog = watch(100*time.Millisecond, s.cancel)
-	_, _ = io.CopyN(io.Discard, s.body, 1<<10)
+	_, _ = io.CopyN(io.Discard, s.front, 1<<10)
 }
 
 // Reply is what has arrived so far.
@@ -199,6 +205,7 @@ func (s *stream) begin(raw json.RawMessage) error {
 		return garbled("the message began twice")
 	}
 	s.begun = true
+	s.client.spoke.Store(true)
 	s.reply.ID, s.reply.Model, s.reply.CacheMiss = m.ID, m.Model, m.Diagnostics.Miss.Type
 	m.Usage.addTo(&s.reply.Usage)
 	return nil

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/flowerlua/flower/luabind"
 )
 
 // globals are the flags that stand before the first word.
@@ -150,6 +152,9 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		fmt.Fprintln(a.out, versionText())
 		return nil
 	default:
+		if strings.HasSuffix(c.Run.Script, luabind.TestSuffix) {
+			return wrongUse("%s holds tests: flower test %s", c.Run.Script, shellWord(c.Run.Script))
+		}
 		return a.runScript(ctx, c, scriptArgs)
 	}
 }

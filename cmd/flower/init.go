@@ -91,7 +91,7 @@ func shellWord(text string) string {
 // initFiles are those of the template and the annotations.
 func initFiles() ([]initFile, error) {
 	var files []initFile
-	for _, name := range []string{"workflow.lua", "workflow.rehearsal.lua", ".luarc.json"} {
+	for _, name := range []string{"workflow.lua", "workflow.rehearsal.lua", "workflow.test.lua", ".luarc.json"} {
 		content, err := template.ReadFile("template/" + strings.TrimPrefix(name, "."))
 		if err != nil {
 			return nil, err

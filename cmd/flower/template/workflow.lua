@@ -4,6 +4,7 @@
 --   flower --rehearse workflow.rehearsal.lua workflow.lua    no key, no network
 --   flower workflow.lua                                      with a key
 --   flower replay --watch workflow.lua                       try another gate on what was recorded
+--   flower test                                              run the tests in workflow.test.lua
 
 local coder = flower.agent{
   name = "coder",

@@ -5,13 +5,16 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/engine/workbench"
+	"github.com/flowerlua/flower/internal/spell"
 )
 
 // defaultTools is what a spec may call that names nothing.
@@ -35,6 +38,14 @@ func (s Spec) Check() error {
 	if field, err := CheckCompact(s.Compact); err != nil {
 		return fmt.Errorf("spec %s: compact.%s %w", s.Name, field, err)
 	}
+	if err := CheckEffort(s.Effort); err != nil {
+		return fmt.Errorf("spec %s: effort %w", s.Name, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Workers)) {
+		if field, err := checkWorker(s.Workers[name]); err != nil {
+			return fmt.Errorf("spec %s: workers.%s.%s %w", s.Name, name, field, err)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.MCPServers)) {
 		if _, err := s.MCPServers[name].Check(name); err != nil {
 			return fmt.Errorf("spec %s: mcp_servers.%s: %w", s.Name, name, err)
@@ -43,10 +54,43 @@ func (s Spec) Check() error {
 	return nil
 }
 
+// efforts are the words for how hard to think.
+var efforts = []string{"none", "low", "medium", "high", "xhigh", "max"}
+
+// CheckEffort reports an effort that is neither one of the levels nor a number of
+// tokens.
+func CheckEffort(effort string) error {
+	if tokens, err := strconv.Atoi(effort); effort == "" || slices.Contains(efforts, effort) || err == nil && tokens > 0 {
+		return nil
+	}
+	return fmt.Errorf("is %q; it is one of %s, or a number of tokens%s", effort, strings.Join(efforts, ", "), spell.Hint(effort, efforts))
+}
+
+// checkWorker reports the first field of a worker that cannot work.
+func checkWorker(w harness.Worker) (field string, err error) {
+	switch {
+	case w.MaxTurns < 0:
+		return "max_turns", fmt.Errorf("is %d; it must not be negative (0 means no limit)", w.MaxTurns)
+	case !slices.Contains(permissionModes, w.PermissionMode):
+		return "permission_mode", fmt.Errorf("is %q; it is one of default, acceptEdits, plan, bypassPermissions", w.PermissionMode)
+	}
+	return "effort", CheckEffort(w.Effort)
+}
+
 // checkSpec reports what cannot work in this workspace with this harness.
 func (rt *Runtime) checkSpec(s Spec) error {
 	_, err := rt.checkAndBring(s)
 	return err
+}
+
+func (rt *Runtime) checkIn(w *Workflow, s Spec) error {
+	if s.Plugins == nil {
+		s.Plugins = w.Plugins
+	}
+	if w.Channel != nil {
+		s.Tools = slices.Concat(s.Tools, tool.HumanTools(w.Channel))
+	}
+	return rt.checkSpec(s)
 }
 
 // checkAndBring gives what plugins bring to the agent of a spec that can work.
@@ -61,6 +105,11 @@ func (rt *Runtime) checkAndBring(s Spec) (*brought, error) {
 	b, err := rt.bring(s)
 	if err != nil {
 		return nil, fmt.Errorf("spec %s: %w", s.Name, err)
+	}
+	if c, ok := rt.config.Harness.(harness.Checker); ok {
+		if err := c.Check(rt.agentOf(s, b), rt.hostTools(&s)); err != nil {
+			return nil, fmt.Errorf("spec %s: %w", s.Name, err)
+		}
 	}
 	return b, nil
 }
@@ -77,6 +126,12 @@ func (rt *Runtime) compile(s Spec) (harness.Agent, *brought, error) {
 	if err != nil {
 		return harness.Agent{}, nil, err
 	}
+	a := rt.agentOf(s, b)
+	return a, b, rt.addBench(&a, s)
+}
+
+// agentOf is the agent of a spec, without the workbench.
+func (rt *Runtime) agentOf(s Spec, b *brought) harness.Agent {
 	a := harness.Agent{
 		Name:            s.Name,
 		Instructions:    s.Instructions,
@@ -110,7 +165,7 @@ func (rt *Runtime) compile(s Spec) (harness.Agent, *brought, error) {
 		}
 		a.AddDirs = append(a.AddDirs, filepath.Clean(dir))
 	}
-	return a, b, rt.addBench(&a, s)
+	return a
 }
 
 // defaultSpill is the number of characters from which results are moved to files,

@@ -272,7 +272,11 @@ func (b *brought) addAgents(p plugin.Plugin, u use) {
 			note("it is left out: it has no tools")
 			continue
 		}
-		w := harness.Worker{Description: a.Description, Prompt: a.Prompt, Tools: tools, Model: a.Model}
+		w := harness.Worker{Description: a.Description, Prompt: a.Prompt, Tools: tools, Model: a.Model, Effort: a.Effort, MaxTurns: a.MaxTurns}
+		if levels := efforts[1:]; a.Effort != "" && !slices.Contains(levels, a.Effort) {
+			note("effort is %q and is not used; it is one of %s", a.Effort, strings.Join(levels, ", "))
+			w.Effort = ""
+		}
 		if len(a.Skills) > 0 {
 			var err error
 			if w.Skills, err = b.find(a.Skills, p.Name+":"); err != nil {

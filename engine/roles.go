@@ -59,6 +59,8 @@ type RoleOptions struct {
 	Compact      harness.Compaction
 	Guards       []guard.Guard
 	Env          map[string]string
+	// PermissionMode is a coordinator's; empty means AcceptEdits.
+	PermissionMode harness.PermissionMode
 	// Human gives the role the tools that reach a person. They must be among
 	// Config.Tools.
 	Human bool
@@ -87,7 +89,7 @@ func (o RoleOptions) spec(role Role, name string) Spec {
 func Coordinator(name string, workers map[string]harness.Worker, o RoleOptions) Spec {
 	s := o.spec(RoleCoordinator, name)
 	s.DelegateOnly, s.Glance, s.Workers = true, !o.NoGlance, workers
-	s.PermissionMode = harness.AcceptEdits
+	s.PermissionMode = cmp.Or(o.PermissionMode, harness.AcceptEdits)
 	s.AllowedTools = []string{"Agent", "TodoWrite"}
 	if !o.NoRead {
 		s.AllowedTools = append(s.AllowedTools, "Read")
@@ -117,6 +119,10 @@ type WorkerOptions struct {
 	Lang         string
 	Tools        []string // nil means Read, Write, Edit, Bash, Glob, Grep, WebFetch, WebSearch
 	Model        string   // empty: its dispatcher's
+	Effort       string   // empty: its dispatcher's
+	MaxTurns     int      // of one dispatch; 0 means no limit
+	// PermissionMode is empty for its dispatcher's.
+	PermissionMode harness.PermissionMode
 	// Isolate gives each dispatch a git worktree of its own.
 	Isolate bool
 	// Skills are names of skills of plugins, which it may then read and no others.
@@ -139,7 +145,8 @@ func NewWorker(description, prompt string, o WorkerOptions) harness.Worker {
 	if tools == nil {
 		tools = slices.Clone(workerTools)
 	}
-	return harness.Worker{Description: description, Prompt: prompt, Tools: tools, Model: o.Model, Isolate: o.Isolate, Skills: o.Skills}
+	return harness.Worker{Description: description, Prompt: prompt, Tools: tools, Model: o.Model, Effort: o.Effort, MaxTurns: o.MaxTurns,
+		PermissionMode: o.PermissionMode, Isolate: o.Isolate, Skills: o.Skills}
 }
 
 // Clarifier asks a person until the requirement is clear. It cannot write, run or

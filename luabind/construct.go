@@ -2,8 +2,10 @@ package luabind
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -74,6 +76,7 @@ func (s *state) toWorkflow(t *lua.LTable) (*engine.Workflow, error) {
 	}
 	w.Channel = s.readChannel(r)
 	w.Workbench = s.readWorkbench(r)
+	w.Plugins = r.texts("plugins")
 	if r.required("steps", "a list of flower.step{…}") {
 		s.readSteps(r, w)
 	}
@@ -118,7 +121,7 @@ func (s *state) readSteps(r *reader, w *engine.Workflow) {
 		path := fmt.Sprintf("steps[%d]", i)
 		t, ok := steps.RawGetInt(i).(*lua.LTable)
 		if ok && s.isMade(t, "parallel") {
-			group := s.readParallel(t, path, earlier, r.found)
+			group := s.readParallel(t, path, earlier, w, r.found)
 			for _, member := range group.Parallel {
 				earlier = append(earlier, member.Name)
 			}
@@ -129,7 +132,7 @@ func (s *state) readSteps(r *reader, w *engine.Workflow) {
 			r.wrong("steps", "item %d is a %s; it must be a flower.step{…}", i, s.describe(steps.RawGetInt(i)))
 			continue
 		}
-		step := s.readCheckedStep(t, path, earlier, r.found)
+		step := s.readCheckedStep(t, path, earlier, w, r.found)
 		earlier = append(earlier, step.Name)
 		w.Steps = append(w.Steps, step)
 	}
@@ -137,13 +140,47 @@ func (s *state) readSteps(r *reader, w *engine.Workflow) {
 
 // readCheckedStep reads a step and, when its fields have the right types, what the
 // engine itself finds wrong.
-func (s *state) readCheckedStep(t *lua.LTable, path string, earlier []string, found *[]Mistake) engine.Step {
+func (s *state) readCheckedStep(t *lua.LTable, path string, earlier []string, w *engine.Workflow, found *[]Mistake) engine.Step {
 	before := len(*found)
 	step := s.readStep(t, path, found)
 	if len(*found) == before {
 		s.checkStep(t, path, step, earlier, found)
 	}
+	if len(*found) > before {
+		return step
+	}
+	if err := s.rt.CheckIn(w, step.Spec); err != nil {
+		*found = append(*found, s.fieldMistake(t, path, "spec", err))
+	}
 	return step
+}
+
+// fieldMistake is what is wrong with a field of a table, "" for the table itself, or
+// with one of the tables in it where the error says so.
+func (s *state) fieldMistake(t *lua.LTable, path, field string, err error) Mistake {
+	var names []string
+	if field != "" {
+		names = append(names, field)
+	}
+	var inner *harness.FieldError
+	if errors.As(err, &inner) {
+		names, err = append(names, strings.Split(inner.Field, ".")...), inner.Err
+	}
+	m := Mistake{Path: strings.Join(append([]string{path}, names...), "."), Text: err.Error()}
+	if made := s.kinds[t]; made != nil {
+		m.File, m.Line = made.at.file, made.at.line
+	}
+	for _, name := range names {
+		if made := s.kinds[t]; made != nil {
+			m.File, m.Line = made.at.file, made.at.lineOf(name)
+		}
+		next, ok := t.RawGetString(name).(*lua.LTable)
+		if !ok {
+			break
+		}
+		t = next
+	}
+	return m
 }
 
 // title is the name of a workflow that has none: that of the script, so that the
@@ -154,7 +191,7 @@ func (p *Program) title() string {
 }
 
 // readParallel reads flower.parallel{ step, step, … }.
-func (s *state) readParallel(t *lua.LTable, path string, earlier []string, found *[]Mistake) engine.Step {
+func (s *state) readParallel(t *lua.LTable, path string, earlier []string, w *engine.Workflow, found *[]Mistake) engine.Step {
 	r := s.reader(s.L, t, path, found)
 	group := engine.Step{Parallel: []engine.Step{}}
 	names := map[string]bool{}
@@ -165,7 +202,7 @@ func (s *state) readParallel(t *lua.LTable, path string, earlier []string, found
 			r.wrong("", "item %d is a %s; it must be a flower.step{…}", i, s.describe(t.RawGetInt(i)))
 			continue
 		}
-		step := s.readCheckedStep(member, at, earlier, found)
+		step := s.readCheckedStep(member, at, earlier, w, found)
 		if names[step.Name] {
 			r.wrong("", "two steps side by side are called %q", step.Name)
 		}
@@ -251,10 +288,18 @@ func (s *state) readSpec(t *lua.LTable, path string, found *[]Mistake) engine.Sp
 	spec.Effort = readEffort(r)
 	spec.MaxTurns = r.count("max_turns")
 	spec.MaxBudgetUSD = r.amount("max_budget_usd")
-	spec.PermissionMode = harness.PermissionMode(r.oneOf("permission_mode", "default", "acceptEdits", "plan", "bypassPermissions"))
+	spec.PermissionMode = readMode(r)
+	spec.Glance, spec.DelegateOnly = r.boolean("glance"), r.boolean("delegate_only")
+	spec.NoWorkbench = r.off("workbench")
+	spec.Workers = s.readWorkers(r)
+	if len(spec.Workers) > 0 && !slices.Contains(spec.AllowedTools, "Agent") {
+		r.wrong("workers", `cannot be dispatched: allowed_tools does not name "Agent"`)
+	}
 	spec.AddDirs = r.texts("add_dirs")
 	spec.Env = r.dict("env")
 	spec.MCPServers = s.readServers(r)
+	spec.Plugins = r.texts("plugins")
+	spec.Compact = s.readCompact(r)
 	spec.Guards = s.readGuards(r)
 	s.offerHuman(&spec, s.readChannel(r))
 	r.finish()
@@ -264,10 +309,17 @@ func (s *state) readSpec(t *lua.LTable, path string, found *[]Mistake) engine.Sp
 // readEffort is a level or a number of tokens.
 func readEffort(r *reader) string {
 	v := r.get("effort")
+	effort := ""
 	if n, ok := integer(v); ok {
-		return fmt.Sprint(n)
+		effort = fmt.Sprint(n)
+	} else {
+		effort = r.text("effort")
 	}
-	return r.text("effort")
+	if err := engine.CheckEffort(effort); err != nil {
+		r.wrong("effort", "%v", err)
+		return ""
+	}
+	return effort
 }
 
 func (s *state) readPrompt(r *reader, field string) engine.Prompt {

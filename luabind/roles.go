@@ -12,6 +12,7 @@ import (
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/internal/spell"
 )
 
@@ -29,7 +30,7 @@ func (s *state) readRole(r *reader, role engine.Role) engine.Spec {
 	o := engine.RoleOptions{
 		Instructions: r.text("instructions"), Rules: r.text("rules"), Lang: s.rt.Lang(),
 		Model: r.text("model"), Effort: readEffort(r), MaxTurns: r.count("max_turns"), MaxBudgetUSD: r.amount("max_budget_usd"),
-		Env: r.dict("env"), Guards: s.readGuards(r),
+		Compact: s.readCompact(r), Env: r.dict("env"), Guards: s.readGuards(r),
 	}
 	if role == engine.RoleOracle {
 		r.finish()
@@ -48,7 +49,9 @@ func (s *state) readRole(r *reader, role engine.Role) engine.Spec {
 	switch role {
 	case engine.RoleCoordinator:
 		o.NoRead, o.NoGlance = r.off("can_read"), r.off("glance")
+		o.PermissionMode = readMode(r)
 		spec = engine.Coordinator(name, s.readWorkers(r), o)
+		spec.Plugins = r.texts("plugins")
 	case engine.RoleClarifier:
 		o.NoRead = r.off("can_read")
 		spec = engine.Clarifier(name, o)
@@ -60,6 +63,10 @@ func (s *state) readRole(r *reader, role engine.Role) engine.Spec {
 	s.offerHuman(&spec, ch)
 	r.finish()
 	return spec
+}
+
+func readMode(r *reader) harness.PermissionMode {
+	return harness.PermissionMode(r.oneOf("permission_mode", "default", "acceptEdits", "plan", "bypassPermissions"))
 }
 
 // off reports a boolean that is true unless it is set to false.
@@ -101,7 +108,9 @@ func (s *state) readWorker(t *lua.LTable, path string, found *[]Mistake) harness
 	}
 	w := engine.NewWorker(description, prompt, engine.WorkerOptions{
 		NoDiscipline: r.off("discipline"), Rules: r.text("rules"), Lang: s.rt.Lang(),
-		Tools: r.texts("tools"), Model: r.text("model"), Isolate: r.boolean("isolate"),
+		Tools: r.texts("tools"), Model: r.text("model"), Effort: readEffort(r), MaxTurns: r.count("max_turns"),
+		PermissionMode: readMode(r), Isolate: r.boolean("isolate"),
+		Skills: r.texts("skills"),
 	})
 	r.finish()
 	return w
@@ -131,11 +140,6 @@ func (s *state) readGuards(r *reader) []guard.Guard {
 	return guards
 }
 
-// knownTools are the tools that flower brings; programs that embed it may add
-// others, so a guard for another one is no error.
-var knownTools = []string{"Agent", "Bash", "BashOutput", "Edit", "Glob", "Grep", "KillBash", "NotebookEdit", "Read", "TodoWrite",
-	"WebFetch", "WebSearch", "Write"}
-
 // luaGuard is a guard whose check is a Lua function.
 type luaGuard struct {
 	s     *state
@@ -156,8 +160,8 @@ func (s *state) readGuard(t *lua.LTable, path string, found *[]Mistake) guard.Gu
 		r.get("match")
 		g.match[string(one)] = true
 	} else {
-		for _, tool := range r.texts("match") {
-			g.match[tool] = true
+		for _, name := range r.texts("match") {
+			g.match[name] = true
 		}
 	}
 	if r.required("check", "a function of the call") {
@@ -167,9 +171,9 @@ func (s *state) readGuard(t *lua.LTable, path string, found *[]Mistake) guard.Gu
 	if len(*found) > before || g.check == nil {
 		return nil
 	}
-	for tool := range g.match {
-		if !strings.HasPrefix(tool, "mcp__") && !slices.Contains(knownTools, tool) {
-			s.tell(fmt.Sprintf("%s:%d: %s matches %q, and no tool that flower brings is called so%s", r.at.file, r.at.line, path, tool, spell.Hint(tool, knownTools)))
+	for name := range g.match {
+		if !strings.HasPrefix(name, "mcp__") && !slices.Contains(tool.Builtin, name) {
+			s.tell(fmt.Sprintf("%s:%d: %s matches %q, and no tool that flower brings is called so%s", r.at.file, r.at.line, path, name, spell.Hint(name, tool.Builtin)))
 		}
 	}
 	if g.name == "" {

@@ -157,7 +157,9 @@ type Worker struct {
 	Prompt         string
 	Tools          []string
 	Model          string
-	PermissionMode PermissionMode
+	Effort         string         // empty: its dispatcher's
+	MaxTurns       int            // model turns of one dispatch; 0 = no limit
+	PermissionMode PermissionMode // empty: its dispatcher's
 	Isolate        bool
 	// Skills are the names of those that it may read, of a worker whose tools name
 	// Skill; none: all.

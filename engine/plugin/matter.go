@@ -102,6 +102,16 @@ func (m *matter) text(field string) string {
 	return strings.TrimSpace(n.Value)
 }
 
+// count is a field that is a whole number above nothing; 0 where it is not there.
+func (m *matter) count(field string) int {
+	text := m.text(field)
+	n, err := strconv.Atoi(text)
+	if text != "" && (err != nil || n <= 0) {
+		m.wrong(m.line(field), "%s must be a whole number above 0", field)
+	}
+	return n
+}
+
 // list is a field that is a list of texts, or one text with commas; nil where it is
 // not there.
 func (m *matter) list(field string) []string {
@@ -197,7 +207,8 @@ func (l *loader) agent(file, text string) (a Agent, ok bool) {
 		return a, false
 	}
 	a = Agent{Name: m.name(strings.TrimSuffix(path.Base(file), ".md")), Description: m.description(), Prompt: l.placed(body),
-		Tools: m.list("tools"), Barred: m.list("disallowedTools"), Model: m.text("model"), Skills: m.list("skills"), File: file}
+		Tools: m.list("tools"), Barred: m.list("disallowedTools"), Model: m.text("model"),
+		Effort: m.text("effort"), MaxTurns: m.count("maxTurns"), Skills: m.list("skills"), File: file}
 	if a.Model == "inherit" {
 		a.Model = ""
 	}

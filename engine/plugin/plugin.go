@@ -52,9 +52,12 @@ type Agent struct {
 	// Barred are those it must not.
 	Tools  []string
 	Barred []string
-	Model  string   // empty: its dispatcher's
-	Skills []string // names of skills that it may read
-	File   string   // within the folder
+	Model  string // empty: its dispatcher's
+	Effort string // empty: its dispatcher's
+	// MaxTurns is how many turns it may take; 0: any number.
+	MaxTurns int
+	Skills   []string // names of skills that it may read
+	File     string   // within the folder
 }
 
 // Skill is a text that says how something is done.

@@ -41,7 +41,7 @@ func link(t *testing.T, to, at string) {
 
 var whole = map[string]string{
 	".claude-plugin/plugin.json": `{"name": "demo", "version": "1.2", "description": "Shows it.", "hooks": "./hooks.json", "author": {"name": "A"}}`,
-	"agents/helper.md":           "---\nname: helper\ndescription: >\n  Helps with\n  things.\ntools: Read, Bash(git add:*, git commit:*), mcp__plugin_demo_db__query\ndisallowedTools: [Write]\nmodel: inherit\ncolor: red\nmaxTurns: 3\n---\n\nYou help. See ${CLAUDE_PLUGIN_ROOT}/notes.\n",
+	"agents/helper.md":           "---\nname: helper\ndescription: >\n  Helps with\n  things.\ntools: Read, Bash(git add:*, git commit:*), mcp__plugin_demo_db__query\ndisallowedTools: [Write]\nmodel: inherit\ncolor: red\nmaxTurns: 3\neffort: low\nmemory: user\n---\n\nYou help. See ${CLAUDE_PLUGIN_ROOT}/notes.\n",
 	"agents/README.md":           "Agents are here.\n",
 	"agents/empty.txt":           "",
 	"skills/release/SKILL.md":    "---\r\nname: release\r\ndescription: 'How a release is made: step by step.'\r\nlicense: MIT\r\n---\r\nRun ${CLAUDE_PLUGIN_ROOT}/skills/release/run.sh.\r\n",
@@ -70,7 +70,7 @@ func TestLoad_reads_what_a_plugin_brings(t *testing.T) {
 		t.Fatalf("%d agents, %d skills, %d servers", len(p.Agents), len(p.Skills), len(p.Servers))
 	}
 	a := p.Agents[0]
-	if a.Name != "helper" || a.Description != "Helps with things." || a.Prompt != "You help. See "+dir+"/notes." || a.Model != "" || a.File != "agents/helper.md" ||
+	if a.Name != "helper" || a.Description != "Helps with things." || a.Prompt != "You help. See "+dir+"/notes." || a.Model != "" || a.File != "agents/helper.md" || a.MaxTurns != 3 || a.Effort != "low" ||
 		strings.Join(a.Tools, "|") != "Read|Bash(git add:*, git commit:*)|mcp__plugin_demo_db__query" || strings.Join(a.Barred, "|") != "Write" {
 		t.Errorf("%+v", a)
 	}
@@ -87,7 +87,7 @@ func TestLoad_reads_what_a_plugin_brings(t *testing.T) {
 		t.Errorf("%+v", web)
 	}
 	notes := strings.Join(p.Notes, "\n")
-	for _, want := range []string{"plugin.json: hooks is not used", "agents/README.md has no front matter", "agents/helper.md: maxTurns is not used",
+	for _, want := range []string{"plugin.json: hooks is not used", "agents/README.md has no front matter", "agents/helper.md: memory is not used",
 		`server db: "timeout" is not used`, "server secret cannot be used: only ${CLAUDE_PLUGIN_ROOT} is filled in, and it has ${TOKEN}",
 		`server old cannot be used: type is "sse"`, "hooks, commands in it are not used"} {
 		if !strings.Contains(notes, want) {
@@ -125,6 +125,7 @@ func TestLoad_says_in_which_file_and_line_something_is_wrong(t *testing.T) {
 		"agent, no description":   {"agents/a.md", "---\nname: a\n---\nx", "a.md:1: description is missing"},
 		"agent, description":      {"agents/a.md", "---\nname: a\ndescription: [d]\n---\nx", "a.md:3: description must be a text"},
 		"agent, tools":            {"agents/a.md", "---\ndescription: d\ntools:\n - Read\n - {a: b}\n---\nx", "a.md:5: tools must be a list of texts"},
+		"agent, turns":            {"agents/a.md", "---\ndescription: d\nmaxTurns: many\n---\nx", "a.md:3: maxTurns must be a whole number above 0"},
 		"agent, no prompt":        {"agents/a.md", "---\ndescription: d\n---\n \n", "a.md: there is nothing behind the front matter"},
 		"agent, long":             {"agents/a.md", "---\ndescription: " + strings.Repeat("x", plugin.MaxDescription+1) + "\n---\nx", "a.md:2: description has more than 4000"},
 		"agent, huge":             {"agents/a.md", strings.Repeat("x", plugin.MaxFile+1), "a.md: it has more than 262144 bytes"},

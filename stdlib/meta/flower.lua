@@ -18,6 +18,7 @@ flower = {}
 
 ---@alias flower.Effort "none"|"low"|"medium"|"high"|"xhigh"|"max"|integer a level, or tokens to think with, from 1024
 ---@alias flower.PermissionMode "default"|"acceptEdits"|"plan"|"bypassPermissions"
+---@alias flower.CompactMode "auto"|"no_summary"|"off" auto: the harness summarises a conversation that fills its context; no_summary: it does not; off: nor when asked to
 ---@alias flower.Prompt string|fun(ctx: flower.Context): string
 
 --- What starts an MCP server, or where it is: `command` or `url`, one of them. Its
@@ -29,6 +30,11 @@ flower = {}
 ---@field url? string http or https
 ---@field headers? table<string, string> sent to the url, and nowhere else
 
+--- Whether the harness may shorten a conversation that fills its context.
+---@class flower.Compact
+---@field mode flower.CompactMode
+---@field window? integer tokens from 100000, of auto alone; default: the model's context
+
 ---@class flower.AgentFields
 ---@field name string what accounts and messages call it
 ---@field instructions? string who it is; behind the harness's own system prompt
@@ -39,6 +45,12 @@ flower = {}
 ---@field max_turns? integer turns of the model; 0 (default) is no limit
 ---@field max_budget_usd? number hard, subagents included; 0 (default) is no limit
 ---@field permission_mode? flower.PermissionMode default "default"
+---@field compact? flower.CompactMode|flower.Compact default: not where sessions hand over; the native harness has no auto
+---@field workers? table<string, flower.Worker> by the name it dispatches them with, where allowed_tools name Agent
+---@field plugins? string[] folders, relative to the workspace; default: those of the workflow; {} is none
+---@field delegate_only? boolean default false; true: it dispatches, and never writes or runs itself
+---@field glance? boolean default false; true: may run commands that only look, although it is delegate_only
+---@field workbench? boolean default true; false: it is not told of the workbench
 ---@field add_dirs? string[] folders beside the workspace that it may use; relative to the workspace
 ---@field env? table<string, string> for its commands
 ---@field mcp_servers? table<string, flower.MCPServer> by name
@@ -62,6 +74,7 @@ function flower.agent(fields) end
 ---@field rules? string in the place of the role's own text
 ---@field model? string default: that of the run
 ---@field effort? flower.Effort
+---@field compact? flower.CompactMode|flower.Compact as an agent's
 ---@field max_turns? integer default no limit, of an oracle 12; not for a clarifier
 ---@field max_budget_usd? number default no limit, of an oracle 0.50
 ---@field env? table<string, string> for its commands
@@ -76,6 +89,8 @@ function flower.agent(fields) end
 ---@field workers? table<string, flower.Worker> by the name it dispatches them with
 ---@field can_read? boolean default true: it may Read
 ---@field glance? boolean default true: it may run commands that only look
+---@field permission_mode? flower.PermissionMode default "acceptEdits"
+---@field plugins? string[] folders, relative to the workspace; default: those of the workflow; {} is none
 
 ---@class flower.ClarifierFields: flower.RoleFields
 ---@field can_read? boolean default true: Read, Glob, Grep, WebFetch, WebSearch
@@ -129,6 +144,10 @@ function flower.oracle(fields) end
 ---@field prompt string what it is
 ---@field tools? string[] default Read, Write, Edit, Bash, Glob, Grep, WebFetch, WebSearch
 ---@field model? string default: its dispatcher's
+---@field effort? flower.Effort default: its dispatcher's
+---@field max_turns? integer of one dispatch; 0 (default) is no limit
+---@field permission_mode? flower.PermissionMode default: its dispatcher's
+---@field skills? string[] of plugins, those it may read; default: none, or all where tools name Skill
 ---@field isolate? boolean default false; true: a git worktree for each dispatch
 ---@field discipline? boolean default true: how to report is added to the prompt
 ---@field rules? string in the place of the text that discipline adds
@@ -231,6 +250,7 @@ function flower.parallel(steps) end
 ---@field on_step? fun(step: string, result: flower.Result) told of every step that ran
 ---@field channel? flower.Channel through which the person who watches answers
 ---@field workbench? flower.Workbench where the agents leave things; default: that of the run
+---@field plugins? string[] folders with agents, skills and MCP servers, for agents that name none; default: the folder plugin
 
 --- What flower.workflow made.
 ---@class flower.Workflow

@@ -141,6 +141,7 @@ var (
 	_ harness.Harness   = (*Harness)(nil)
 	_ harness.Windower  = (*Harness)(nil)
 	_ harness.Compactor = (*Harness)(nil)
+	_ harness.Checker   = (*Harness)(nil)
 )
 
 // Name is "claude".
@@ -225,6 +226,11 @@ func (h *Harness) check(ctx context.Context, t harness.Turn) error {
 	for name, server := range t.Agent.MCPServers {
 		if field, err := server.Check(name); err != nil {
 			return fmt.Errorf("agent %s: MCP server %s: %s: %w", t.Agent.Name, name, field, err)
+		}
+	}
+	for name, w := range t.Agent.Workers {
+		if w.Effort != "" && !slices.Contains(efforts, w.Effort) {
+			return fmt.Errorf("agent %s: worker %s: effort is %q; claude code takes one of %s for a subagent", t.Agent.Name, name, w.Effort, strings.Join(efforts, ", "))
 		}
 	}
 	if t.Limits.USD > 0 {

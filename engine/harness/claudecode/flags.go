@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/internal/spell"
 )
 
 // efforts are the levels that the program knows.
@@ -74,7 +75,8 @@ func (r *run) effort(args []string) ([]string, error) {
 	case err == nil && tokens > 0:
 		args = append(args, "--max-thinking-tokens", level)
 	default:
-		return nil, fmt.Errorf("effort is %q; it is one of %s, none, or a number of tokens", level, strings.Join(efforts, ", "))
+		return nil, &harness.FieldError{Field: "effort", Err: fmt.Errorf("is %q; it is one of %s, none, or a number of tokens%s", level,
+			strings.Join(efforts, ", "), spell.Hint(level, append([]string{"none"}, efforts...)))}
 	}
 	return args, nil
 }
@@ -114,8 +116,15 @@ func (r *run) definition(w harness.Worker) map[string]any {
 	if strings.TrimSpace(prompt) == "" {
 		prompt = "Do the task you are given."
 	}
-	return map[string]any{"description": w.Description, "prompt": prompt, "tools": tools,
+	d := map[string]any{"description": w.Description, "prompt": prompt, "tools": tools,
 		"model": r.h.workerModel(r.turn.Agent, w)}
+	if w.MaxTurns > 0 {
+		d["maxTurns"] = w.MaxTurns
+	}
+	if w.Effort != "" {
+		d["effort"] = w.Effort
+	}
+	return d
 }
 
 // jobVariable carries the mark that finds what the program has started.

@@ -126,3 +126,23 @@ func anIsolatedWorker(r *rig) {
 		r.Errorf("the main tree is not clean: %s", s)
 	}
 }
+
+// aWorkersLimits: one turn, and an effort of its own.
+func aWorkersLimits(r *rig) {
+	r.dispatching("touch once.txt", "REPORT: more than one turn.")
+	w := r.turn.Agent.Workers["coder"]
+	w.MaxTurns, w.Effort = 1, "low"
+	r.turn.Agent.Workers["coder"], r.turn.Agent.Effort = w, "high"
+	r.turn.Agent.Model = "claude-opus-4-8" // one whose effort can be set
+	r.mustRun(harness.EndTurn)
+	main, coder := r.sides()
+	if len(coder) != 1 {
+		r.Errorf("the worker had %d turns", len(coder))
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "once.txt")); err != nil {
+		r.Error(err)
+	}
+	r.has(string(coder[0].Body), `"effort":"low"`)
+	r.has(string(main[0].Body), `"effort":"high"`)
+	r.hasNot(conversation(main[len(main)-1]), "REPORT")
+}

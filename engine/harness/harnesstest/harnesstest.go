@@ -68,6 +68,7 @@ var cases = []struct {
 	{"a_large_result_is_spilled", aLargeResultIsSpilled},
 	{"a_guard_that_fails_denies", aGuardThatFails},
 	{"a_subagent_reports_and_is_accounted_apart", aSubagentReports},
+	{"a_worker_has_limits_of_its_own", aWorkersLimits},
 	{"guards_hold_for_subagents", guardsHoldForSubagents},
 	{"an_isolated_worker_leaves_the_workspace_alone", anIsolatedWorker},
 	{"a_person_is_asked", aPersonIsAsked},

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -277,7 +278,8 @@ func (s *subagent) execute(ctx context.Context, callID string, o order) tool.Res
 	if why != "" {
 		return tool.ErrorResult(why)
 	}
-	t := &thread{run: r, id: s.id, call: callID, role: s.from.Type, depth: s.parent.depth + 1, dir: s.from.Dir}
+	t := &thread{run: r, id: s.id, call: callID, role: s.from.Type, depth: s.parent.depth + 1, dir: s.from.Dir,
+		turns: s.worker.MaxTurns}
 	s.thread = t
 	t.journal = r.journal(r.subKey(s.id), s.id, s.from.Dir)
 	tools := s.worker.Tools
@@ -305,7 +307,7 @@ func (s *subagent) work(ctx context.Context, o order) (ending, error) {
 	err := t.open(ctx, opening{
 		resume: s.resume, static: static(systemPrompt, subagentPrompt, s.worker.Prompt),
 		environment: environment(t.dir, r.turn.Agent.AddDirs),
-		model:       r.workerModel(s.worker), effort: r.effort(), agent: &s.from,
+		model:       r.workerModel(s.worker), effort: cmp.Or(s.worker.Effort, r.effort()), agent: &s.from,
 	})
 	if err != nil {
 		return ending{}, err

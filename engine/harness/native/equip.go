@@ -21,9 +21,9 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 const longestToolName = 128
 
-// checkNames reports every kind of name that means nothing, before anything is
+// checkOrder reports every kind of name that means nothing, before anything is
 // stored or spent.
-func (r *run) checkNames() error {
+func (r *run) checkOrder() error {
 	a := r.turn.Agent
 	all := kit{agentTool: nil, searchTool: nil}
 	for _, t := range tool.NewSet(tool.Options{Workspace: a.Workspace}).Tools() {
@@ -50,31 +50,35 @@ func (r *run) checkNames() error {
 	for _, name := range r.named() {
 		all[name] = nil // whether the server has it is asked later
 	}
-	if err := all.check("allowed_tools", a.AllowedTools); err != nil {
-		return err
-	}
-	if err := all.check("disallowed_tools", a.DisallowedTools); err != nil {
-		return err
+	for _, list := range a.NamedTools() {
+		if err := all.check(a, list.Names); err != nil {
+			return &harness.FieldError{Field: list.Field, Err: err}
+		}
 	}
 	if err := checkMode(a.PermissionMode); err != nil {
 		return err
 	}
 	for name, w := range a.Workers {
-		if err := all.check(fmt.Sprintf("worker %s: tools", name), w.Tools); err != nil {
-			return err
-		}
 		if err := checkMode(w.PermissionMode); err != nil {
 			return fmt.Errorf("worker %s: %w", name, err)
 		}
 	}
-	return nil
+	_, _, err := thinking(r.effort())
+	return err
+}
+
+// Check reports what of an agent cannot be carried out; see harness.Checker.
+func (h *Harness) Check(a harness.Agent, tools []tool.Tool) error {
+	r := &run{h: h, turn: harness.Turn{Agent: a, HostTools: tools}}
+	return r.checkOrder()
 }
 
 func checkMode(m harness.PermissionMode) error {
 	if slices.Contains(modes, string(m)) {
 		return nil
 	}
-	return fmt.Errorf("permission_mode is %q; it is one of default, acceptEdits, plan, bypassPermissions%s", m, spell.Hint(string(m), modes[1:]))
+	return &harness.FieldError{Field: "permission_mode",
+		Err: fmt.Errorf("is %q; it is one of default, acceptEdits, plan, bypassPermissions%s", m, spell.Hint(string(m), modes[1:]))}
 }
 
 // equip gives the thread the tools it may call, and the skills it may read. A tool of the embedding program

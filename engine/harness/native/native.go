@@ -156,6 +156,7 @@ func New(c Config) *Harness {
 var (
 	_ harness.Harness  = (*Harness)(nil)
 	_ harness.Windower = (*Harness)(nil)
+	_ harness.Checker  = (*Harness)(nil)
 )
 
 // Name is "native".

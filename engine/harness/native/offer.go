@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/internal/spell"
 )
@@ -36,14 +37,18 @@ func (k kit) names() []string {
 }
 
 // check reports the first name that is no tool.
-func (k kit) check(what string, names []string) error {
+func (k kit) check(a harness.Agent, names []string) error {
 	for _, n := range names {
-		if _, ok := k[n]; !ok && n == tool.SkillTool {
-			return fmt.Errorf("%s names %q, and there is no skill: plugins bring them", what, n)
-		} else if !ok {
-			return fmt.Errorf("%s names %q, which is no tool of this harness%s (there are: %s)", what, n,
-				spell.Hint(n, k.names()), k.list())
+		if _, ok := k[n]; ok {
+			continue
 		}
+		if n == tool.SkillTool {
+			return fmt.Errorf("names %q, and there is no skill: plugins bring them", n)
+		}
+		if err := a.MissingServer(n, k.names()); err != nil {
+			return err
+		}
+		return fmt.Errorf("names %q, which is no tool of this harness%s (there are: %s)", n, spell.Hint(n, k.names()), k.list())
 	}
 	return nil
 }
@@ -101,6 +106,6 @@ func thinking(effort string) (extra map[string]json.RawMessage, tokens int, err 
 		raw := new(object).str("type", "enabled").any("budget_tokens", n).bytes()
 		return map[string]json.RawMessage{"thinking": raw}, n, nil
 	}
-	return nil, 0, fmt.Errorf("effort is %q; it is one of %s, or a number of tokens from 1024%s", effort,
-		strings.Join(efforts, ", "), spell.Hint(effort, efforts))
+	return nil, 0, &harness.FieldError{Field: "effort", Err: fmt.Errorf("is %q; it is one of %s, or a number of tokens from 1024%s", effort,
+		strings.Join(efforts, ", "), spell.Hint(effort, efforts))}
 }

@@ -38,7 +38,10 @@ func (h *Harness) newRun(ctx context.Context, t harness.Turn) (*run, error) {
 	for range h.config.MaxDepth {
 		r.places = append(r.places, make(chan struct{}, h.config.SideBySide))
 	}
-	if err := r.checkNames(); err != nil {
+	if err := r.checkOrder(); err != nil {
+		return nil, fmt.Errorf("agent %s: %w", t.Agent.Name, err)
+	}
+	if _, _, err := thinking(r.effort()); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", t.Agent.Name, err)
 	}
 	if t.Limits.USD > 0 {

@@ -194,7 +194,7 @@ func TestSession_errors_at_open_name_what_is_wrong(t *testing.T) {
 		"unknown barred":  {harness.Session{}, func(b *bench) { b.turn.Agent.DisallowedTools = []string{"Bsh"} }, `did you mean "Bash"`},
 		"worker's tool": {harness.Session{}, func(b *bench) {
 			b.turn.Agent.Workers = map[string]harness.Worker{"w": {Tools: []string{"Grp"}}}
-		}, `worker w: tools names "Grp"`},
+		}, `workers.w.tools names "Grp"`},
 		"host tool's name":   {harness.Session{}, func(b *bench) { b.host("a b", true, nil) }, `called "a b"`},
 		"host tool's schema": {harness.Session{}, func(b *bench) { b.turn.HostTools = badSchema() }, "schema is not"},
 		"mode":               {harness.Session{}, func(b *bench) { b.turn.Agent.PermissionMode = "plann" }, `did you mean "plan"`},
@@ -215,6 +215,10 @@ func TestSession_errors_at_open_name_what_is_wrong(t *testing.T) {
 			_, err := b.run()
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("err = %v, want %q in it", err, c.want)
+			}
+			var order *harness.OrderError
+			if !errors.As(err, &order) && !errors.Is(err, transcript.ErrNotFound) {
+				t.Errorf("%T is repeated", err)
 			}
 			if n := len(b.requests()); n != 0 {
 				t.Errorf("%d requests were sent", n)

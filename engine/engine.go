@@ -259,6 +259,9 @@ func (rt *Runtime) Run(ctx context.Context, spec Spec, prompt string, o RunOptio
 // anything is spent.
 func (rt *Runtime) Check(s Spec) error { return rt.checkSpec(s) }
 
+// CheckIn is Check of a spec of a workflow, which may bring plugins and a channel.
+func (rt *Runtime) CheckIn(w *Workflow, s Spec) error { return rt.checkIn(w, s) }
+
 // RunWorkflow runs the steps of w in order, under a run id of its own. The
 // Ending tells how it went; the error is for a workflow that cannot start.
 func (rt *Runtime) RunWorkflow(ctx context.Context, w *Workflow, o WorkflowOptions) (Ending, error) {

@@ -48,11 +48,7 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 		return Ending{}, err
 	}
 	for _, s := range w.flat() {
-		spec := s.Spec
-		if spec.Plugins == nil {
-			spec.Plugins = w.Plugins
-		}
-		if err := rt.checkSpec(spec); err != nil {
+		if err := rt.CheckIn(w, s.Spec); err != nil {
 			return Ending{}, fmt.Errorf("step %s: %w", s.Name, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/human"
 	"github.com/flowerlua/flower/engine/workbench"
 )
 
@@ -352,9 +353,31 @@ func (c *checker) leftovers() {
 	if c.stopped {
 		return // more might have been set
 	}
+	w := &engine.Workflow{Channel: c.channel()}
 	for t, m := range c.s.kinds {
+		before := len(c.found)
 		c.s.readMade(t, m, &c.found)
+		if m.kind != "agent" || len(c.found) > before {
+			continue
+		}
+		var none []Mistake
+		if err := c.s.rt.CheckIn(w, c.s.readSpec(t, m.role, &none)); err != nil {
+			c.found = append(c.found, c.s.fieldMistake(t, m.role, "", err))
+		}
 	}
+}
+
+// channel is that of a workflow of the script, whose tools its callbacks' agents have
+// too; nil where none has one.
+func (c *checker) channel() *human.Channel {
+	for t, m := range c.s.kinds {
+		if u, ok := t.RawGetString("channel").(*lua.LUserData); ok && m.kind == "workflow" {
+			if ch, ok := u.Value.(*human.Channel); ok {
+				return ch
+			}
+		}
+	}
+	return nil
 }
 
 // readMade reads a table that a constructor made.
@@ -379,12 +402,15 @@ func (c *checker) report(n *names) Report {
 		file, field string
 		line        int
 	}
-	wrong, seen := map[key]bool{}, map[key]bool{}
+	wrong, seen, noTools := map[key]bool{}, map[key]bool{}, map[string]bool{}
 	for _, m := range n.found {
 		wrong[key{file: m.File, line: m.Line}] = true
+		noTools[m.word] = m.word != ""
 	}
 	c.found = slices.DeleteFunc(c.found, func(m Mistake) bool {
-		return c.fault != nil && m == *c.fault && wrong[key{file: m.File, line: m.Line}]
+		// A tool is named at its own line by what was read, else at the list's.
+		name, _, _ := strings.Cut(strings.TrimPrefix(m.Text, `names "`), `"`)
+		return noTools[name] || c.fault != nil && m == *c.fault && wrong[key{file: m.File, line: m.Line}]
 	})
 	var all []Mistake
 	for _, m := range append(newMistakes(c.found).List, n.found...) {

@@ -1,10 +1,16 @@
 package luabind
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
+
+	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/tool"
 )
 
 // constructed reads the table of flower.step{…} and the others as far as it is
@@ -44,8 +50,34 @@ func (n *names) constructed(role string, call *ast.FuncCallExpr, expr *ast.Table
 		n.s.readMade(t, m, &found)
 	}
 	n.keep(role, unknown, found)
-	if kind == "step" {
+	switch kind {
+	case "step":
 		n.callbacks(expr)
+	case "agent", "worker":
+		n.toolNames(role, expr)
+	}
+}
+
+// toolNames looks at the names of tools that are written out. Those of servers are for
+// the whole agent to know.
+func (n *names) toolNames(role string, expr *ast.TableExpr) {
+	for _, f := range expr.Fields {
+		key, _ := f.Key.(*ast.StringExpr)
+		list, ok := f.Value.(*ast.TableExpr)
+		if key == nil || !ok || !slices.Contains([]string{"allowed_tools", "disallowed_tools", "tools"}, key.Value) {
+			continue
+		}
+		for _, item := range list.Fields {
+			name, ok := item.Value.(*ast.StringExpr)
+			if !ok || strings.HasPrefix(name.Value, "mcp__") || name.Value == tool.SkillTool {
+				continue
+			}
+			err := n.s.rt.Check(engine.Spec{Name: role, AllowedTools: []string{name.Value}, Plugins: []string{}})
+			var wrong *harness.FieldError
+			if errors.As(err, &wrong) {
+				n.found = append(n.found, Mistake{File: n.file, Line: name.Line(), Path: role + "." + key.Value, Text: wrong.Err.Error(), word: name.Value})
+			}
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/harness/claudecode"
+	"github.com/flowerlua/flower/engine/harness/native"
 	"github.com/flowerlua/flower/luabind"
 	"github.com/flowerlua/flower/store"
 )
@@ -61,7 +63,7 @@ func (a *app) check(ctx context.Context, c *cli) (err error) {
 			return err
 		}
 	}
-	rt, done, err := idleRuntime(engine.Config{Workspace: workspace, Lang: c.Lang, Harness: idle{}})
+	rt, done, err := idleRuntime(engine.Config{Workspace: workspace, Lang: c.Lang, Harness: c.idle()})
 	if err != nil {
 		return err
 	}
@@ -181,8 +183,16 @@ func idleRuntime(config engine.Config) (rt *engine.Runtime, done func() error, e
 	}, nil
 }
 
-// idle is a harness for commands that run no agents.
-type idle struct{}
+// idle is a harness for commands that run no agents. It knows what the one could
+// not do that would run them.
+type idle struct{ harness.Checker }
+
+func (c *cli) idle() idle {
+	if c.Harness == "claude" {
+		return idle{claudecode.New(claudecode.Config{})}
+	}
+	return idle{native.New(native.Config{})}
+}
 
 // Name is idle.
 func (idle) Name() string { return "idle" }

@@ -31,7 +31,7 @@ func checkUse(command string, parsed *kong.Context) error {
 		if f == nil || workflow {
 			continue
 		}
-		looked := command == "once" || command == "doctor" && f.Name == "harness"
+		looked := command == "once" || (command == "doctor" || command == "check") && f.Name == "harness"
 		if slices.Contains(continueFlags, f.Name) || !looked && slices.Contains(runFlags, f.Name) {
 			return wrongUse("--%s does nothing for flower %s: it is for a run (see flower --help)", f.Name, command)
 		}

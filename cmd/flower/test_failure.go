@@ -50,6 +50,10 @@ func (t *tests) compared(f *luabind.TestFailure) {
 		}
 		return
 	}
+	if f.Want == "" {
+		t.side("got: ", f.Got)
+		return
+	}
 	t.side("expected: ", f.Want)
 	t.side("got:      ", f.Got)
 }

@@ -154,6 +154,7 @@ func (t *thread) perform(ctx context.Context, c call) *result {
 	t.sayCall(c)
 	d, ok := t.tools[c.name]
 	if !ok {
+		t.say(event.Event{Kind: event.Error, Tool: c.name, Text: fmt.Sprintf("no such tool: %s (it can call %s)", event.Cut(c.name, event.MaxCallText), t.tools.list())})
 		return refuse(c, t.unknown(c.name))
 	}
 	if !isObject(c.input) {

@@ -127,7 +127,7 @@ func (a *activeRun) handOver(ctx context.Context, why string) (done bool) {
 		return a.end(fmt.Sprintf("%d sessions in a row filled their context: the window of %d tokens is probably smaller than what the role needs to begin", a.line.generations, a.line.window))
 	}
 	a.emit(event.Event{Kind: event.Handoff, Text: "the session hands over", Payload: map[string]any{"phase": "writing"}})
-	doc := a.writeHandoff(ctx, why)
+	doc, why := a.writeHandoff(ctx, why)
 	if ctx.Err() != nil {
 		return a.fail(causeText(ctx))
 	}
@@ -143,7 +143,7 @@ func (a *activeRun) handOver(ctx context.Context, why string) (done bool) {
 		return a.end("the handoff could not be kept: " + err.Error())
 	}
 	a.emit(event.Event{Kind: event.Handoff, Text: "a new session takes over", Payload: map[string]any{
-		"phase": "done", "degraded": doc.Degraded(), "path": path, "missing": len(doc.Missing())}})
+		"phase": "done", "degraded": doc.Degraded(), "path": path, "sections": sections(doc)}})
 	r.Retired = append(r.Retired, r.SessionID)
 	a.next, a.own = harness.Session{}, false
 	a.prompt = doc.PromptBlock(a.rt.lang())
@@ -152,10 +152,10 @@ func (a *activeRun) handOver(ctx context.Context, why string) (done bool) {
 }
 
 // writeHandoff lets the full session write the document in one more turn: without
-// a budget, without events, exempt from the line.
-func (a *activeRun) writeHandoff(ctx context.Context, why string) document.Handoff {
-	degraded := func(why string) document.Handoff {
-		return document.DegradedHandoff(a.label, a.task, why, a.rt.lang())
+// a budget, without events, exempt from the line. failed is why it did not.
+func (a *activeRun) writeHandoff(ctx context.Context, why string) (doc document.Handoff, failed string) {
+	degraded := func(why string) (document.Handoff, string) {
+		return document.DegradedHandoff(a.label, a.task, why, a.rt.lang()), why
 	}
 	if why != "" {
 		return degraded(why)
@@ -174,11 +174,28 @@ func (a *activeRun) writeHandoff(ctx context.Context, why string) document.Hando
 	if !document.KindHandoff.Headed(text) {
 		text = out.Text
 	}
-	doc := document.ParseHandoff(text, a.label)
+	doc = document.ParseHandoff(text, a.label)
 	if !doc.Complete() {
 		return degraded("the document was incomplete")
 	}
-	return doc
+	return doc, ""
+}
+
+// sections are the names of those that a document has something in.
+func sections(doc document.Handoff) []string {
+	names := []string{}
+	for _, s := range []struct {
+		name document.Field
+		text string
+	}{
+		{document.FieldDoing, doc.Doing}, {document.FieldDecided, doc.Decided}, {document.FieldDeadEnds, doc.DeadEnds},
+		{document.FieldNext, doc.Next}, {document.FieldScene, doc.Scene},
+	} {
+		if s.text != "" {
+			names = append(names, string(s.name))
+		}
+	}
+	return names
 }
 
 // keepHandoff writes the document, keeps an older one, and reads it again, since

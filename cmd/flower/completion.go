@@ -66,6 +66,9 @@ func commandPlaces(node *kong.Node, path string, outer []*kong.Flag) []completio
 			p.files = "any"
 		}
 	}
+	if topic := topics[node.Name]; topic != "" {
+		p.words = append(p.words, word{topic, "see flower " + node.Name + " --help"})
+	}
 	var below []completionPlace
 	for _, child := range node.Children {
 		p.words = append(p.words, word{child.Name, child.Help})
@@ -129,6 +132,9 @@ func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\'
 // the array, its first index, its end and the patterns of flags with a value.
 const walkWords = `  for ((i = %[2]s; i < %[3]s; i++)); do
     word=%[1]s
+    if [[ $word == = ]]; then # between a flag and its value, in bash
+      continue
+    fi
     if [[ -n $skip ]]; then
       skip=
       continue
@@ -139,7 +145,7 @@ const walkWords = `  for ((i = %[2]s; i < %[3]s; i++)); do
       *)
         case $command in
           '') command=$word ;;
-          sessions) command="sessions $word" ;;
+          sessions|run) command="$command $word" ;;
         esac
         ;;
     esac
@@ -178,6 +184,11 @@ _flower() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   local command= word= skip= words= flags= files=any i
   COMPREPLY=()
+  if [[ $cur == = ]]; then
+    cur=
+  elif [[ $prev == = ]]; then
+    prev=${COMP_WORDS[COMP_CWORD-2]}
+  fi
 `)
 	fmt.Fprintf(&b, walkWords, "${COMP_WORDS[i]}", "1", "COMP_CWORD", valuePatterns(places))
 	b.WriteString("  if [[ -n $skip ]]; then\n    case $prev in\n")
@@ -228,10 +239,18 @@ _flower_files() {
 
 _flower() {
   local command= word= skip= files=any i
+  local prev=$words[CURRENT-1]
   local -a choices flags
 `)
 	fmt.Fprintf(&b, walkWords, "$words[i]", "2", "CURRENT", valuePatterns(places))
-	b.WriteString("  if [[ -n $skip ]]; then\n    case $words[CURRENT-1] in\n")
+	b.WriteString(`  if [[ $words[CURRENT] == --*=* ]]; then
+    prev=${words[CURRENT]%%=*}
+    skip=1
+    compset -P 1 '*='
+  fi
+  if [[ -n $skip ]]; then
+    case $prev in
+`)
 	for _, f := range valued(places) {
 		choices, files := valueKind(f)
 		action := "_flower_files " + files
@@ -279,7 +298,7 @@ func fishCompletion(places []completionPlace) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# fish completion of flower: flower completion fish >~/.config/fish/completions/flower.fish
 
-function __flower_at
+function __flower_command
     set -l command
     set -l skip 0
     for word in (commandline -opc)[2..-1]
@@ -294,16 +313,25 @@ function __flower_at
             case '*'
                 if test -z "$command"
                     set command $word
-                else if test "$command" = sessions
-                    set command "sessions $word"
+                else if contains -- "$command" sessions run
+                    set command "$command $word"
                 end
         end
     end
-    test "$command" = "$argv[1]"
+    echo $command
+end
+
+function __flower_at
+    test (__flower_command) = "$argv[1]"
+end
+
+function __flower_script
+    not contains -- (__flower_command) %s
 end
 
 complete -c flower -f
-`, fishWords(strings.Split(valuePatterns(places), "|")))
+complete -c flower -n __flower_script -F
+`, fishWords(strings.Split(valuePatterns(places), "|")), fishWords(paths(places)))
 	for _, p := range places {
 		at := "-n " + fishQuote("__flower_at "+fishQuote(p.path))
 		for _, w := range p.words {
@@ -320,6 +348,14 @@ complete -c flower -f
 		}
 	}
 	return b.String()
+}
+
+func paths(places []completionPlace) []string {
+	all := make([]string, len(places))
+	for i, p := range places {
+		all[i] = p.path
+	}
+	return all
 }
 
 func fishFlag(f *kong.Flag) string {

@@ -24,7 +24,7 @@ test: ## Run the tests, in random order, without those that start the Claude Cod
 .PHONY: test-claude
 test-claude: ## Run the tests of the second harness with the real Claude Code CLI
 	$(GO) test -shuffle=on ./engine/harness/claudecode ./engine/harness/harnesstest
-	$(GO) test -run 'TestScript/run_claude' ./cmd/flower
+	$(GO) test -run 'TestScript/(run_claude|plugins)' ./cmd/flower
 
 .PHONY: race
 race: ## Run all tests under the race detector

@@ -99,8 +99,8 @@ func (rt *Runtime) checkAndBring(s Spec) (*brought, error) {
 		return nil, err
 	}
 	if c, ok := rt.config.Harness.(harness.Compactor); s.Compact.Mode == harness.CompactAuto && (!ok || !c.Compacts()) {
-		return nil, fmt.Errorf("spec %s: compact.mode is auto, but the %s harness has no compaction; handoff does its work: leave compact out, or use the claude harness",
-			s.Name, rt.config.Harness.Name())
+		return nil, fmt.Errorf("spec %s: %w", s.Name, &harness.FieldError{Field: "compact", Err: fmt.Errorf("is auto, but the %s harness has no compaction; handoff does its work: leave compact out, or use the claude harness",
+			rt.config.Harness.Name())})
 	}
 	b, err := rt.bring(s)
 	if err != nil {

@@ -120,7 +120,7 @@ func (rt *Runtime) bring(s Spec) (*brought, error) {
 	}
 	plugins, err := rt.folders.load(rt.workspace, dirs)
 	if err != nil {
-		return nil, fmt.Errorf("plugins: %w", err)
+		return nil, inPlugins(err)
 	}
 	b.workers, b.servers = maps.Clone(s.Workers), maps.Clone(s.MCPServers)
 	for _, p := range plugins {
@@ -143,6 +143,11 @@ func (rt *Runtime) bring(s Spec) (*brought, error) {
 		}
 	}
 	return b, nil
+}
+
+// inPlugins says that an error is of the field plugins.
+func inPlugins(err error) error {
+	return &harness.FieldError{Field: "plugins", Err: fmt.Errorf("cannot be used: %w", err)}
 }
 
 // use is what of plugins an agent may use: what its spec names.
@@ -197,10 +202,10 @@ func (b *brought) addServers(p plugin.Plugin, u use) error {
 		}
 		server := harness.MCPServer{Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers}
 		if s.Problem != "" {
-			return fmt.Errorf("plugins: %s: MCP server %s cannot be used: %s", p.Dir, s.Name, s.Problem)
+			return inPlugins(fmt.Errorf("%s: MCP server %s: %s", p.Dir, s.Name, s.Problem))
 		}
 		if _, err := server.Check(name); err != nil {
-			return fmt.Errorf("plugins: %s: MCP server %s: %w", p.Dir, s.Name, err)
+			return inPlugins(fmt.Errorf("%s: MCP server %s: %w", p.Dir, s.Name, err))
 		}
 		if b.servers == nil {
 			b.servers = map[string]harness.MCPServer{}
@@ -219,7 +224,7 @@ func (b *brought) nameSkills(workers map[string]harness.Worker) error {
 		}
 		var err error
 		if w.Skills, err = b.find(w.Skills, ""); err != nil {
-			return fmt.Errorf("workers.%s.skills: %w", name, err)
+			return &harness.FieldError{Field: "workers." + name + ".skills", Err: fmt.Errorf("cannot be read: %w", err)}
 		}
 		w.Tools = withSkillTool(w.Tools)
 		b.workers[name] = w

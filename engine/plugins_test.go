@@ -140,7 +140,7 @@ func TestPlugins_a_workers_skills_get_whole_names(t *testing.T) {
 		t.Error("the spec itself was changed")
 	}
 	spec.Workers["own"] = engine.NewWorker("d", "p", engine.WorkerOptions{Skills: []string{"lnit"}})
-	if err := p.Check(spec); err == nil || !strings.Contains(err.Error(), `spec s: workers.own.skills: there is no skill "lnit"`) {
+	if err := p.Check(spec); err == nil || !strings.Contains(err.Error(), `spec s: workers.own.skills cannot be read: there is no skill "lnit"`) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestPlugins_what_is_wrong_is_found_before_anything_runs(t *testing.T) {
 		"a file":          {map[string]string{"plugin/agents/a.md": "---\nname: a\n"}, engine.Spec{AllowedTools: []string{"Agent"}}, "a.md:1: the front matter has no end"},
 		"no folder":       {nil, engine.Spec{Plugins: []string{"plugn"}}, "plugn: there is no folder"},
 		"two of one name": {demo("b"), engine.Spec{Plugins: []string{"plugin", "b"}}, `plugin b is called "demo", as plugin is`},
-		"a server":        {nil, engine.Spec{AllowedTools: []string{"mcp__plugin_demo_key__get"}}, "MCP server key cannot be used: only ${CLAUDE_PLUGIN_ROOT} is filled in, and it has ${KEY}"},
+		"a server":        {nil, engine.Spec{AllowedTools: []string{"mcp__plugin_demo_key__get"}}, "MCP server key: only ${CLAUDE_PLUGIN_ROOT} is filled in, and it has ${KEY}"},
 		"a server's name": {nil, engine.Spec{AllowedTools: []string{"mcp__plugin_demo_a__b__get"}}, "MCP server a__b"},
 		"many":            {nil, engine.Spec{Plugins: slices.Repeat([]string{"plugin"}, 21)}, "20 are the most"},
 	} {

@@ -88,16 +88,17 @@ func (s Skill) read(args string) string {
 // where only one is called so. The error says which there are.
 func FindSkill(skills []Skill, name string) (Skill, error) {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
-	var names []string
+	var names, near []string
 	var short []Skill
 	for _, s := range skills {
 		if s.Name == name {
 			return s, nil
 		}
-		if _, own, _ := strings.Cut(s.Name, ":"); own == name {
+		_, own, _ := strings.Cut(s.Name, ":")
+		if own == name {
 			short = append(short, s)
 		}
-		names = append(names, s.Name)
+		names, near = append(names, s.Name), append(near, s.Name, own)
 	}
 	switch {
 	case len(short) == 1:
@@ -108,5 +109,5 @@ func FindSkill(skills []Skill, name string) (Skill, error) {
 		return Skill{}, fmt.Errorf("there is no skill %q, and no other: plugins bring them", name)
 	}
 	slices.Sort(names)
-	return Skill{}, fmt.Errorf("there is no skill %q%s; there are: %s", name, spell.Hint(name, names), strings.Join(names, ", "))
+	return Skill{}, fmt.Errorf("there is no skill %q%s; there are: %s", name, spell.Hint(name, near), strings.Join(names, ", "))
 }

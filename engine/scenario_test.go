@@ -37,11 +37,15 @@ func TestWorkflow_resume_from_a_step_that_was_skipped_is_an_error(t *testing.T) 
 func TestWorkflow_abort_without_on_fail_stops_and_notes_both(t *testing.T) {
 	for name, abort := range map[string]func(*engine.Step){
 		"gate": func(s *engine.Step) {
-			s.Gate = func(context.Context, engine.Result, engine.Context) (bool, string, error) { return true, "", engine.Abort("enough") }
+			s.Gate = func(context.Context, engine.Result, engine.Context) (bool, string, error) {
+				return true, "", engine.Abort("enough")
+			}
 		},
 		"on_reject": func(s *engine.Step) {
 			s.Gate = reject
-			s.OnReject = func(context.Context, engine.Result, engine.Context, string) (string, error) { return "", engine.Abort("enough") }
+			s.OnReject = func(context.Context, engine.Result, engine.Context, string) (string, error) {
+				return "", engine.Abort("enough")
+			}
 		},
 		"when": func(s *engine.Step) {
 			s.When = func(context.Context, engine.Context) (bool, error) { return true, engine.Abort("enough") }

@@ -190,13 +190,19 @@ func (u use) names(server string) bool {
 	return false
 }
 
+// PluginServer is the name of an MCP server that a plugin brings: its tools are called
+// mcp__<name>__<tool>.
+func PluginServer(plugin, server string) string {
+	return "plugin_" + notInServerName.ReplaceAllString(plugin, "_") + "_" + notInServerName.ReplaceAllString(server, "_")
+}
+
 var notInServerName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
 // addServers adds those servers of which a tool is named: nothing else of a plugin is
 // ever started. One that the spec gives by the same name takes its place.
 func (b *brought) addServers(p plugin.Plugin, u use) error {
 	for _, s := range p.Servers {
-		name := "plugin_" + notInServerName.ReplaceAllString(p.Name, "_") + "_" + notInServerName.ReplaceAllString(s.Name, "_")
+		name := PluginServer(p.Name, s.Name)
 		if _, own := b.servers[name]; own || !u.names(name) {
 			continue
 		}

@@ -74,6 +74,7 @@ func (a *app) doctor(ctx context.Context, c *cli) error {
 	d := &diagnosis{Version: versionText()}
 	endpoint := d.settings(workspace, c)
 	d.places(ctx, workspace, runDir)
+	d.plugin(workspace)
 	d.programs(ctx, workspace, c.Harness)
 	d.network(ctx, endpoint, c.Doctor.Online)
 	d.terminal(a)

@@ -238,6 +238,9 @@ function M.with_goal(step, o)
       flower.abort(words.no_runtime)
     end
     ctx._goal_rounds = (ctx._goal_rounds or 0) + 1
+    if ctx._goal_rounds == 1 then
+      last = {} -- of an earlier run
+    end
     local goal = ctx._goal
     if not goal or not goal.complete then
       goal = document.load("goal", o.goal_path)
@@ -264,11 +267,10 @@ function M.with_goal(step, o)
     return reject(ctx, verdict, verdict.reason ~= "" and verdict.reason or words.vague)
   end
 
-  copy.on_reject = function(result, ctx, reason)
-    if not result.ok then
-      return reason ~= "" and "" or reason -- the run failed: nobody ruled
-    end
-    return ctx._verdict and document.feedback(ctx._verdict) or ""
+  -- A round that failed is sent back what the one before it lacked.
+  copy.on_reject = function(_, ctx)
+    local ruled = (ctx._goal_rounds or 0) > 0 and ctx._verdict
+    return ruled and document.feedback(ruled) or ""
   end
 
   return flower.step(copy)

@@ -35,7 +35,7 @@ func TestCompact_auto_needs_a_harness_that_compacts_and_is_found_before_anything
 	w := flow(step("first"), step("second"))
 	w.Steps[1].Spec.Compact.Mode = harness.CompactAuto
 	_, err := p.RunWorkflow(context.Background(), w, engine.WorkflowOptions{})
-	if err == nil || !strings.Contains(err.Error(), "step second: spec second: compact is auto, but the script harness has no compaction") {
+	if err == nil || !strings.Contains(err.Error(), "step second: spec second: compact is auto, but this harness has no compaction") {
 		t.Errorf("err = %v", err)
 	}
 	if n := len(p.script.orders()); n != 0 {

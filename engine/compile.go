@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -93,14 +94,15 @@ func (rt *Runtime) checkIn(w *Workflow, s Spec) error {
 	return rt.checkSpec(s)
 }
 
+var errNoCompaction = errors.New("is auto, but this harness has no compaction; handoff does its work: leave compact out, or use the claude harness")
+
 // checkAndBring gives what plugins bring to the agent of a spec that can work.
 func (rt *Runtime) checkAndBring(s Spec) (*brought, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	if c, ok := rt.config.Harness.(harness.Compactor); s.Compact.Mode == harness.CompactAuto && (!ok || !c.Compacts()) {
-		return nil, fmt.Errorf("spec %s: %w", s.Name, &harness.FieldError{Field: "compact", Err: fmt.Errorf("is auto, but the %s harness has no compaction; handoff does its work: leave compact out, or use the claude harness",
-			rt.config.Harness.Name())})
+		return nil, fmt.Errorf("spec %s: %w", s.Name, &harness.FieldError{Field: "compact", Err: errNoCompaction})
 	}
 	b, err := rt.bring(s)
 	if err != nil {

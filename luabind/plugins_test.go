@@ -46,7 +46,7 @@ func TestAgent_mistakes_in_its_newer_fields_are_told_by_their_path(t *testing.T)
 		`agent{ name = "x", compact = { mode = "off", window = 200000 } }`:                 "spec.compact.window: is 200000, but only mode auto has a window",
 		`agent{ name = "x", compact = { mode = "off", windw = 1 } }`:                       "spec.compact.windw: is not a field",
 		`oracle{ compact = "no" }`:                                                         "spec.compact: is",
-		`agent{ name = "x", compact = "auto" }`:                                            "spec.compact: is auto, but the echo harness has no compaction",
+		`agent{ name = "x", compact = "auto" }`:                                            "spec.compact: is auto, but this harness has no compaction",
 		`agent{ name = "x", effort = "hihg" }`:                                             `spec.effort: is "hihg"; it is one of none, low, medium, high, xhigh, max, or a number of tokens — did you mean "high"?`,
 		`agent{ name = "x", effort = -5 }`:                                                 `spec.effort: is "-5"`,
 		`agent{ name = "x", plugins = "plugin" }`:                                          "spec.plugins: must be a list of strings",

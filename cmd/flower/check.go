@@ -194,6 +194,12 @@ func (c *cli) idle() idle {
 	return idle{native.New(native.Config{})}
 }
 
+// Compacts reports whether the one would.
+func (i idle) Compacts() bool {
+	c, ok := i.Checker.(harness.Compactor)
+	return ok && c.Compacts()
+}
+
 // Name is idle.
 func (idle) Name() string { return "idle" }
 

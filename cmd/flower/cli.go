@@ -59,27 +59,12 @@ type runCommand struct {
 
 type versionCommand struct{}
 
-const description = `Runs workflows of agents that are written in Lua.
-
-  flower script.lua [args…]     everything behind the script is the script's
-  flower "make me X"            clarifies, sets a goal, works under a judge
-  flower once "do X"            one agent, one prompt
-
-A first script:
-
-  local helper = flower.agent{ name = "helper", allowed_tools = { "Read", "Write", "Bash" } }
-  return flower.workflow{ steps = {
-    flower.step{ name = "hello", spec = helper, prompt = "Write a haiku to haiku.txt.",
-      gate = function() return flower.fs.exists("haiku.txt"), "haiku.txt is not there" end },
-  } }
-
-Set ANTHROPIC_API_KEY to run it, or rehearse it without a key: --rehearse FILE.`
-
 func newParser(c *cli, out, errOut *writerPair) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("flower"),
 		kong.Description(description),
 		kong.Writers(out, errOut),
+		kong.Help(printHelp),
 		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)

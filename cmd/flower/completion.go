@@ -47,7 +47,8 @@ func completionPlaces(root *kong.Node) []completionPlace {
 		if command.Name == "go" { // the word can be left out
 			all[0].flags = append(all[0].flags, command.Flags...)
 		}
-		all = append(all, commandPlaces(command, command.Name, root.Flags)...)
+		useful := slices.DeleteFunc(slices.Clone(root.Flags), func(f *kong.Flag) bool { return f.Name != "help" && !means(command.Name, f.Name) })
+		all = append(all, commandPlaces(command, command.Name, useful)...)
 	}
 	return all
 }

@@ -16,25 +16,18 @@ import (
 	"github.com/flowerlua/flower/internal/spell"
 )
 
-// runFlags are the global flags that mean something only where agents run, and
-// continueFlags those that mean something only to a workflow.
-var (
-	runFlags      = []string{"harness", "model", "rehearse", "record", "playback", "events"}
-	continueFlags = []string{"fresh", "from"}
-)
+// harmless are the global flags that a person may have in an alias: where they mean
+// nothing they are passed over.
+var harmless = []string{"help", "workspace", "run-dir", "verbose", "lang"}
 
-// checkUse reports flags that would do nothing for the command.
+// checkUse reports global flags that would do nothing for the command.
 func checkUse(command string, parsed *kong.Context) error {
-	workflow := command == "run" || command == "go"
 	for _, step := range parsed.Path {
 		f := step.Flag
-		if f == nil || workflow {
+		if f == nil || !slices.Contains(parsed.Model.Flags, f) || slices.Contains(harmless, f.Name) || means(command, f.Name) {
 			continue
 		}
-		looked := command == "once" || (command == "doctor" || command == "check") && f.Name == "harness"
-		if slices.Contains(continueFlags, f.Name) || !looked && slices.Contains(runFlags, f.Name) {
-			return wrongUse("--%s does nothing for flower %s: it is for a run (see flower --help)", f.Name, command)
-		}
+		return wrongUse("--%s does nothing for flower %s (see flower %s --help)", f.Name, command, command)
 	}
 	return nil
 }

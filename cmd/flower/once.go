@@ -16,9 +16,9 @@ import (
 // onceCommand is one agent, one step.
 type onceCommand struct {
 	Prompt       []string `arg:"" help:"What the agent is asked."`
-	Instructions string   `short:"i" help:"Who the agent is and how it works."`
-	Tools        []string `short:"t" placeholder:"TOOL,…" help:"What it may call (Read,Glob,Grep)."`
-	Permission   string   `short:"p" enum:"default,acceptEdits,plan,bypassPermissions" default:"default" help:"Permission mode: default, acceptEdits, plan or bypassPermissions."`
+	Instructions string   `short:"i" placeholder:"TEXT" help:"Who the agent is and how it works."`
+	Tools        []string `short:"t" placeholder:"TOOL" help:"What it may call, parted by commas (Read,Glob,Grep)."`
+	Permission   string   `short:"p" placeholder:"MODE" enum:"default,acceptEdits,plan,bypassPermissions" default:"default" help:"Permission mode: default, acceptEdits, plan or bypassPermissions."`
 	Budget       *float64 `short:"b" placeholder:"USD" help:"The most it may cost; no limit by default."`
 	Resume       string   `placeholder:"SESSION" help:"Continue a session."`
 	Fork         bool     `help:"Continue it in a copy."`

@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/flowerlua/flower/engine/event"
@@ -101,6 +102,9 @@ type Config struct {
 	// Sink takes every event of every run; nil drops them. It may block or panic
 	// without harm: see event.Fanout.
 	Sink event.Sink
+	// Logger is told of steps, results, retries and errors, never of what models say
+	// and tools give; nil logs nothing. See event.Log.
+	Logger *slog.Logger
 	// OnSession is told each session's id with the step's label, the moment it
 	// is known; nil tells nobody.
 	OnSession func(step, session string)

@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -377,5 +379,15 @@ func TestRun_denials_kept_beside_a_session_are_in_its_view(t *testing.T) {
 	}
 	if _, err := p.Run(context.Background(), engine.Spec{Name: "x"}, "go", engine.RunOptions{Resume: r.SessionID}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestRun_is_logged_without_what_was_said(t *testing.T) {
+	var out bytes.Buffer
+	p := newBench(t).startWith(engine.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))}, answer{text: "secret words"})
+	p.run(t, flow(step("first")), engine.WorkflowOptions{})
+	p.close()
+	if text := out.String(); !strings.Contains(text, "msg=step") || !strings.Contains(text, "kind=result") || !strings.Contains(text, "step=first") || strings.Contains(text, "secret") {
+		t.Errorf("logged:\n%s", text)
 	}
 }

@@ -82,6 +82,9 @@ func newRuntime(c Config) (*Runtime, error) {
 	if c.Sink != nil {
 		b.fan.Add(c.Sink)
 	}
+	if c.Logger != nil {
+		b.fan.Add(event.Log(c.Logger))
+	}
 	id, err := b.newRunID()
 	if err != nil {
 		return nil, err

@@ -387,7 +387,7 @@ func TestRun_is_logged_without_what_was_said(t *testing.T) {
 	p := newBench(t).startWith(engine.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))}, answer{text: "secret words"})
 	p.run(t, flow(step("first")), engine.WorkflowOptions{})
 	p.close()
-	if text := out.String(); !strings.Contains(text, "msg=step") || !strings.Contains(text, "kind=result") || !strings.Contains(text, "step=first") || strings.Contains(text, "secret") {
+	if text := out.String(); !strings.Contains(text, "msg=first kind=step") || !strings.Contains(text, "kind=result") || !strings.Contains(text, "step=first") || strings.Contains(text, "secret") {
 		t.Errorf("logged:\n%s", text)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/flowerlua/flower/internal/atomicfile"
 	"github.com/flowerlua/flower/stdlib"
 )
 
@@ -31,7 +33,7 @@ type initFile struct {
 }
 
 // makeFirst makes the files that are not there, leaves those that are, and prints the
-// command to type next.
+// commands to type next. The annotations are flower's own: old ones are replaced.
 func (a *app) makeFirst(c *cli) error {
 	dir := c.Init.Dir
 	if dir == "" {
@@ -44,34 +46,52 @@ func (a *app) makeFirst(c *cli) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return wrongUse("%s is not a folder", dir)
 	}
-	notes := 0
+	changed, foreign := 0, false
 	for _, f := range files {
-		made, err := makeFile(filepath.Join(dir, filepath.FromSlash(f.path)), f.content)
+		path := filepath.Join(dir, filepath.FromSlash(f.path))
+		if strings.HasPrefix(f.path, metaDir+"/") {
+			new, err := renewFile(path, f.content)
+			if err != nil {
+				return fmt.Errorf("init: %w", err)
+			}
+			if new {
+				changed++
+			}
+			continue
+		}
+		made, err := makeFile(path, f.content)
 		if err != nil {
-			return err
+			return fmt.Errorf("init: %w", err)
 		}
-		switch inMeta := strings.HasPrefix(f.path, metaDir+"/"); {
-		case inMeta:
-			notes++
-		case made:
-			fmt.Fprintf(a.out, "made  %s\n", clean(filepath.Join(dir, f.path)))
-		default:
-			fmt.Fprintf(a.out, "kept  %s (it is there)\n", clean(filepath.Join(dir, f.path)))
+		if made {
+			fmt.Fprintf(a.out, "made  %s\n", clean(path))
+			continue
 		}
+		foreign = foreign || strings.HasPrefix(f.path, "workflow.") && !same(path, f.content)
+		fmt.Fprintf(a.out, "kept  %s (it is there)\n", clean(path))
 	}
-	if notes > 0 {
-		fmt.Fprintf(a.out, "      %s: what flower has, for the editor's Lua language server\n", clean(filepath.Join(dir, metaDir)))
+	state := "kept "
+	if changed > 0 {
+		state = "made "
 	}
-	fmt.Fprintf(a.out, "\nNext, without a key:\n\n  %s\n", nextCommand(dir))
+	fmt.Fprintf(a.out, "%s %s: what flower has, for the editor's Lua language server\n", state, clean(filepath.Join(dir, metaDir)))
+	a.tellNext(dir, foreign)
 	return nil
 }
 
-func nextCommand(dir string) string {
-	command := "flower --rehearse workflow.rehearsal.lua workflow.lua"
-	if filepath.Clean(dir) != "." {
-		command = "cd " + shellWord(dir) + " && " + command
+// tellNext prints what to type next. A person's own script may want another rehearsal.
+func (a *app) tellNext(dir string, foreign bool) {
+	steps := []string{"flower --rehearse workflow.rehearsal.lua workflow.lua", "flower test"}
+	if foreign {
+		steps = []string{"flower check workflow.lua workflow.rehearsal.lua workflow.test.lua"}
 	}
-	return command
+	if filepath.Clean(dir) != "." {
+		steps = append([]string{"cd " + shellWord(dir)}, steps...)
+	}
+	fmt.Fprintf(a.out, "\nNext, without a key:\n\n  %s\n", strings.Join(steps, "\n  "))
+	if !foreign {
+		fmt.Fprint(a.out, "\nand with one, which flower setup asks for: flower workflow.lua\n")
+	}
 }
 
 // shellWord is a text as one word of a shell.
@@ -126,4 +146,19 @@ func makeFile(path string, content []byte) (made bool, err error) {
 		return false, errors.Join(err, os.Remove(path))
 	}
 	return true, nil
+}
+
+func same(path string, content []byte) bool {
+	old, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(old, content)
+}
+
+// renewFile makes a file that is ours, or replaces an older one. What is there and is
+// no file stays.
+func renewFile(path string, content []byte) (changed bool, err error) {
+	info, err := os.Lstat(path)
+	if err == nil && (!info.Mode().IsRegular() || same(path, content)) {
+		return false, nil
+	}
+	return true, atomicfile.Write(path, content, 0o644)
 }

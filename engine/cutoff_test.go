@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -207,5 +209,36 @@ func TestContinuity_a_result_too_large_to_keep_is_asked_for_again(t *testing.T) 
 	second := b.start()
 	if second.run(t, flow(step("A")), engine.WorkflowOptions{}); len(second.script.orders()) != 1 {
 		t.Errorf("%d orders", len(second.script.orders()))
+	}
+}
+
+func TestContinuity_a_lineage_that_was_begun_anew_restores_nothing(t *testing.T) {
+	bad := step("B")
+	bad.Gate = reject
+	for name, anew := range map[string]func(b *bench) error{
+		"archived": func(b *bench) error {
+			_, err := engine.OpenLineage(filepath.Join(b.dir, "runs"), b.dir).Archive(filepath.Join(b.dir, "archive"))
+			return err
+		},
+		"removed": func(b *bench) error { return os.Remove(filepath.Join(b.dir, "runs", "lineage.json")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			first := b.start()
+			first.run(t, flow(step("A"), bad), engine.WorkflowOptions{})
+			first.close()
+			if err := anew(b); err != nil {
+				t.Fatal(err)
+			}
+			other := b.start() // another workflow counts runs too
+			other.run(t, &engine.Workflow{Name: "other", Steps: []engine.Step{step("X")}}, engine.WorkflowOptions{})
+			other.close()
+			second := b.start()
+			second.run(t, flow(step("A"), step("B")), engine.WorkflowOptions{})
+			want := []sent{{"A", "do A", "", false}, {"B", "do B", "", false}}
+			if diff := cmp.Diff(want, second.script.orders()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

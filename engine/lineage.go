@@ -24,10 +24,12 @@ type Lineage struct {
 // moved or copied with its run directory from a run directory that is used for
 // another workspace.
 type lineageFile struct {
-	Workspace string            `json:"workspace"`
-	RunDir    string            `json:"run_dir"`
-	Woke      int               `json:"woke"`
-	Steps     map[string]string `json:"steps"`
+	Workspace string `json:"workspace"`
+	RunDir    string `json:"run_dir"`
+	Woke      int    `json:"woke"`
+	// Began is the run that began the lineage: one that was begun anew has another.
+	Began string            `json:"began,omitempty"`
+	Steps map[string]string `json:"steps"`
 	// Of says which workflow a step's session is of: steps of the same name in
 	// other workflows do not continue it.
 	Of map[string]string `json:"of,omitempty"`
@@ -80,11 +82,20 @@ func (l *Lineage) Remember(step, session string) error {
 
 // Bump counts a run and returns its number, from 1.
 func (l *Lineage) Bump() (woke int, err error) {
-	err = l.change(func(f *lineageFile) {
-		f.Woke++
-		woke = f.Woke
-	})
+	woke, _, err = l.bump("")
 	return woke, err
+}
+
+// bump counts a run, and tells which one began the lineage.
+func (l *Lineage) bump(run string) (woke int, began string, err error) {
+	err = l.change(func(f *lineageFile) {
+		if f.Woke == 0 && f.Began == "" {
+			f.Began = run
+		}
+		f.Woke++
+		woke, began = f.Woke, f.Began
+	})
+	return woke, began, err
 }
 
 // Archive moves the lineage and other files (those that are there) together into

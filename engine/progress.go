@@ -30,9 +30,12 @@ type progress struct {
 }
 
 type progressRecord struct {
-	Finished bool         `json:"finished"`
-	Passed   int          `json:"passed"` // how many steps are kept
-	Steps    []passedStep `json:"-"`
+	Finished bool `json:"finished"`
+	Passed   int  `json:"passed"` // how many steps are kept
+	// Lineage is the run that began the lineage that the record belongs to: where that
+	// was begun anew, so is everything.
+	Lineage string       `json:"lineage,omitempty"`
+	Steps   []passedStep `json:"-"`
 	// InFlight are the steps at work: their sessions, and what they were asked.
 	InFlight map[string]flight `json:"in_flight,omitempty"`
 }
@@ -53,6 +56,10 @@ func newProgress(store transcript.Store, project, identity string, w *Workflow) 
 func (p *progress) load(ctx context.Context) error {
 	if found, err := p.read(ctx, p.name, &p.saved); !found || err != nil {
 		return err
+	}
+	if p.saved.Lineage != p.next.Lineage {
+		p.saved = progressRecord{}
+		return nil
 	}
 	for i := range p.saved.Passed {
 		var step passedStep

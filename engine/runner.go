@@ -155,11 +155,11 @@ func (r *runner) openContinuity(ctx context.Context) error {
 		}
 		r.known = known
 	}
-	woke, err := r.lineage.Bump()
+	woke, began, err := r.lineage.bump(r.rt.id)
 	if err != nil {
 		return err
 	}
-	r.woke = woke
+	r.woke, r.progress.next.Lineage = woke, began
 	if err := r.progress.load(ctx); err != nil {
 		return err
 	}

@@ -351,7 +351,7 @@ func (l *life) woken() string {
 		text := added.ReplaceAllString(l.read(filepath.Join(".flower", "notes", name)), "$1")
 		fmt.Fprintf(&b, "%s: %s\n", name, halfAdded.ReplaceAllString(text, ""))
 	}
-	key := transcript.Key{Project: strings.TrimSpace(l.read("runs/id")), Session: engine.OpenLineage(filepath.Join(l.dir, "runs"), l.dir).Steps()["work"]}
+	key := transcript.Key{Project: strings.TrimSpace(l.read("runs/id")), Session: l.session("work")}
 	told := 0
 	for e, err := range sharedStore(l.t).Load(context.Background(), key, 0) {
 		if err != nil {
@@ -363,6 +363,70 @@ func (l *life) woken() string {
 	}
 	fmt.Fprintf(&b, "told: %d\n", told)
 	return b.String()
+}
+
+// TestStarter_new_dies_at_every_write begins anew in a used directory: what was there
+// is in the archive, and nothing of it is continued.
+func TestStarter_new_dies_at_every_write(t *testing.T) {
+	watchFiles(t)
+	model := loadModel(t, easyModel)
+	anew := map[string]any{"ask": "another page", "new": true}
+	prepared := func() (l *life, session string) {
+		l = newLife(t, model)
+		if ending, _, err := l.run(0, before, map[string]any{"ask": "a page"}); err != nil || !ending.OK {
+			t.Errorf("%s, %v", ending.Reason, err)
+		}
+		return l, l.session("work")
+	}
+	whole, session := prepared()
+	_, p, err := whole.run(0, before, anew)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.archived(session); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d writes: %s", len(p.kinds), strings.Join(p.kinds, ", "))
+	dieAtEach(t, p.kinds, func(n int, how death) error {
+		l, session := prepared()
+		_, _, _ = l.run(n, how, anew) // it dies
+		ending, _, err := l.run(0, before, anew)
+		if err != nil || !ending.OK {
+			return fmt.Errorf("the next process ended at %q: %s, %v", ending.FailedAt, ending.Reason, err)
+		}
+		return l.archived(session)
+	})
+}
+
+// session is what the lineage remembers of a step.
+func (l *life) session(step string) string {
+	return engine.OpenLineage(filepath.Join(l.dir, "runs"), l.dir).Steps()[step]
+}
+
+// archived checks that documents and lineage of the first run are in the archive,
+// each once, and that its session is not continued.
+func (l *life) archived(session string) error {
+	if now := l.session("work"); now == session || now == "" {
+		return fmt.Errorf("the session is %q, and was %q", now, session)
+	}
+	found := map[string]int{}
+	files, err := filepath.Glob(filepath.Join(l.dir, ".flower", "notes", "archive", "*", "*"))
+	for _, path := range files {
+		raw, readErr := os.ReadFile(path)
+		err = errors.Join(err, readErr)
+		switch name := filepath.Base(path); {
+		case name == "lineage.json" && strings.Contains(string(raw), session),
+			name == "asks.json" && strings.Contains(string(raw), `"a page"`):
+			found[name]++
+		case name == "brief.md", name == "goal.md":
+			found[name] = 1 // those of the process that died may lie beside it
+		}
+	}
+	want := map[string]int{"lineage.json": 1, "asks.json": 1, "brief.md": 1, "goal.md": 1}
+	if diff := cmp.Diff(want, found); diff != "" {
+		return errors.Join(err, errors.New("the archive: "+diff))
+	}
+	return err
 }
 
 // dieAtEach calls try for every write, a few at the same time: with one of the

@@ -146,10 +146,14 @@ func fileState(path string) string {
 // testWatch runs the tests again whenever a file changes that they read, or there is
 // another test file.
 func (a *app) testWatch(ctx context.Context, c *cli, db *store.Store) error {
-	for {
+	for first := true; ; first = false {
 		read, err := a.testOnce(ctx, c, db)
 		if ctx.Err() != nil {
 			return a.watchEnd(ctx)
+		}
+		var usage *usageError
+		if first && errors.As(err, &usage) {
+			return err
 		}
 		if err != nil {
 			a.report(err)

@@ -142,4 +142,3 @@ func (l *life) archived(session string) error {
 	}
 	return err
 }
-

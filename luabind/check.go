@@ -389,6 +389,8 @@ func (s *state) readMade(t *lua.LTable, m *made, found *[]Mistake) {
 		s.readWorker(t, m.role, found)
 	case "guard":
 		s.readGuard(t, m.role, found)
+	case "tool":
+		s.readTool(t, m.role, found)
 	case "step":
 		s.readStep(t, m.role, found)
 	}

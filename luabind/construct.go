@@ -302,6 +302,7 @@ func (s *state) readSpec(t *lua.LTable, path string, found *[]Mistake) engine.Sp
 	spec.Compact = s.readCompact(r)
 	spec.Guards = s.readGuards(r)
 	s.offerHuman(&spec, s.readChannel(r))
+	s.offerOwn(r, &spec)
 	r.finish()
 	return spec
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/internal/spell"
 )
 
 // constructed reads the table of flower.step{…} and the others as far as it is
@@ -58,9 +59,13 @@ func (n *names) constructed(role string, call *ast.FuncCallExpr, expr *ast.Table
 	}
 }
 
-// toolNames looks at the names of tools that are written out. Those of servers are for
-// the whole agent to know.
+// toolNames looks at the names of tools that are written out. Those of servers, and of
+// tools of the script's own, are for the whole agent to know.
 func (n *names) toolNames(role string, expr *ast.TableExpr) {
+	own := slices.ContainsFunc(expr.Fields, func(f *ast.Field) bool {
+		key, _ := f.Key.(*ast.StringExpr)
+		return key != nil && key.Value == "own_tools"
+	})
 	for _, f := range expr.Fields {
 		key, _ := f.Key.(*ast.StringExpr)
 		list, ok := f.Value.(*ast.TableExpr)
@@ -70,6 +75,9 @@ func (n *names) toolNames(role string, expr *ast.TableExpr) {
 		for _, item := range list.Fields {
 			name, ok := item.Value.(*ast.StringExpr)
 			if !ok || strings.HasPrefix(name.Value, "mcp__") || name.Value == tool.SkillTool {
+				continue
+			}
+			if _, slip := spell.Near(name.Value, tool.Builtin); !slip && (own || role == "worker") {
 				continue
 			}
 			err := n.s.rt.Check(engine.Spec{Name: role, AllowedTools: []string{name.Value}, Plugins: []string{}})
@@ -127,7 +135,7 @@ const holdsValue = "holds a value under"
 // make.
 var constructors = map[string]string{
 	"agent": "agent", "coordinator": "agent", "clarifier": "agent", "judge": "agent", "oracle": "agent",
-	"worker": "worker", "guard": "guard", "step": "step", "workflow": "workflow",
+	"worker": "worker", "guard": "guard", "tool": "tool", "step": "step", "workflow": "workflow",
 }
 
 // constant is the value of an expression that is written out; nil for any other.

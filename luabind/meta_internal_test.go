@@ -168,7 +168,7 @@ func listed(t *testing.T, message string) []string {
 // constructed are the classes of the tables that constructors take.
 var constructed = map[string]string{
 	"agent": "flower.AgentFields", "coordinator": "flower.CoordinatorFields", "clarifier": "flower.ClarifierFields",
-	"judge": "flower.JudgeFields", "oracle": "flower.OracleFields", "worker": "flower.WorkerFields", "guard": "flower.GuardFields",
+	"judge": "flower.JudgeFields", "oracle": "flower.OracleFields", "worker": "flower.WorkerFields", "guard": "flower.GuardFields", "tool": "flower.ToolFields",
 	"step": "flower.StepFields", "workflow": "flower.WorkflowFields",
 }
 
@@ -226,7 +226,7 @@ var typeWords = []struct{ reader, annotation string }{
 	{"a list of strings", "string[] "}, {"a list of strings", "string|string[] "},
 	{"a table of strings", "table<string, string> "}, {"a table", "table<string, any> "},
 	{"a table of servers by name", "table<string, flower.MCPServer>"}, {"a table of flower.worker{…} by name", "table<string, flower.Worker>"},
-	{"a list of flower.guard{…}", "flower.Guard[]"}, {"a list of flower.step{…}", "(flower.Step|flower.Parallel)[]"},
+	{"a list of flower.guard{…}", "flower.Guard[]"}, {"a list of flower.tool{…}", "flower.Tool[]"}, {"a table of types by name", "table<string, flower.InputField"}, {"a list of flower.step{…}", "(flower.Step|flower.Parallel)[]"},
 	{"a flower.agent{…}", "flower.Agent"}, {"what flower.channel{…} gave", "flower.Channel"},
 	{"what flower.workbench() gave", "flower.Workbench"}, {"a mode or a table {mode, window}", "flower.CompactMode|flower.Compact "},
 }

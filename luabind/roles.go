@@ -23,6 +23,7 @@ func (s *state) openRoles(flower *lua.LTable) {
 	}
 	flower.RawSetString("worker", s.L.NewFunction(s.constructor("worker", "worker")))
 	flower.RawSetString("guard", s.L.NewFunction(s.constructor("guard", "guard")))
+	flower.RawSetString("tool", s.L.NewFunction(s.constructor("tool", "tool")))
 }
 
 // readRole reads the table of a role's constructor.
@@ -61,6 +62,9 @@ func (s *state) readRole(r *reader, role engine.Role) engine.Spec {
 	}
 	spec.MCPServers = s.readServers(r)
 	s.offerHuman(&spec, ch)
+	if role == engine.RoleCoordinator {
+		s.offerOwn(r, &spec)
+	}
 	r.finish()
 	return spec
 }

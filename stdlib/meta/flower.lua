@@ -55,6 +55,7 @@ flower = {}
 ---@field env? table<string, string> for its commands
 ---@field mcp_servers? table<string, flower.MCPServer> by name
 ---@field hooks? flower.Guard[] asked behind the built-in guards, in order
+---@field own_tools? flower.Tool[] tools of the script, where allowed_tools, or a worker's tools, name them
 ---@field channel? flower.Channel brings mcp__human__ask and mcp__human__inbox, where allowed_tools name them
 
 --- What flower.agent and the roles made.
@@ -88,6 +89,7 @@ function flower.agent(fields) end
 ---@class flower.CoordinatorFields: flower.RoleFields
 ---@field workers? table<string, flower.Worker> by the name it dispatches them with
 ---@field can_read? boolean default true: it may Read
+---@field own_tools? flower.Tool[] tools of the script, where a worker's tools name them
 ---@field glance? boolean default true: it may run commands that only look
 ---@field permission_mode? flower.PermissionMode default "acceptEdits"
 ---@field plugins? string[] folders, relative to the workspace; default: those of the workflow; {} is none
@@ -191,6 +193,49 @@ function flower.worker(fields) end
 ---@param fields flower.GuardFields
 ---@return flower.Guard
 function flower.guard(fields) end
+
+---@alias flower.InputType "string"|"integer"|"number"|"boolean"|"array"|"object"|"string?"|"integer?"|"number?"|"boolean?"|"array?"|"object?" what a field holds; with ? it may be left out
+
+--- A field of a tool's input; it may hold more of JSON Schema.
+---@class flower.InputField
+---@field type "string"|"integer"|"number"|"boolean"|"array"|"object"
+---@field description? string what the agent is told of it
+---@field optional? boolean default false
+---@field [string] any
+
+---@class flower.ToolFields
+---@field name string what agents and their allowed_tools call it
+---@field description string what it does, and when to call it
+---@field call fun(input: table, info: flower.ToolInfo): any, string? see flower.tool
+---@field input? table<string, flower.InputField|flower.InputType> fields by name; default none
+---@field read_only? boolean default false; true: it changes nothing
+
+--- Whose call it is.
+---@class flower.ToolInfo
+---@field id string the call's
+---@field agent string a subagent's id, "" on the main thread
+
+--- What flower.tool made.
+---@class flower.Tool
+
+--- A tool of the script's own, for agents that have it in own_tools. call(input, info)
+--- returns a text or other plain data, nothing, or nil and a message for the agent; what
+--- it raises is told as a failure of the tool.
+---
+--- ```lua
+--- local ticket = flower.tool{
+---   name = "ticket_title", description = "Gives the title of a ticket.", read_only = true,
+---   input = { number = "integer" },
+---   call = function(input)
+---     if input.number ~= 7 then return nil, "There is no such ticket." end
+---     return "The greeting lacks a name"
+---   end,
+--- }
+--- local clerk = flower.agent{ name = "clerk", allowed_tools = { "ticket_title" }, own_tools = { ticket } }
+--- ```
+---@param fields flower.ToolFields
+---@return flower.Tool
+function flower.tool(fields) end
 
 ---@class flower.StepFields
 ---@field name string the step's key in ctx, accounts and lineage; no # and no key that flower owns

@@ -62,6 +62,9 @@ func (r *run) checkOrder() error {
 		if err := checkMode(w.PermissionMode); err != nil {
 			return fmt.Errorf("worker %s: %w", name, err)
 		}
+		if _, _, err := thinking(w.Effort); err != nil {
+			return fmt.Errorf("worker %s: %w", name, err)
+		}
 	}
 	_, _, err := thinking(r.effort())
 	return err

@@ -134,6 +134,13 @@ func TestResearch_side_by_side(t *testing.T) {
 	}
 }
 
+func TestTests_of_the_examples_pass(t *testing.T) {
+	out, err := exec.Command(program, "test", "--timeout", "5m").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "fix_test.test.lua") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestStarter_is_sent_back_and_then_achieved(t *testing.T) {
 	workspace := t.TempDir()
 	cmd := exec.Command(program, "-w", workspace, "--rehearse", "starter.rehearsal.lua", "--timeout", "0", "a script that says hello")

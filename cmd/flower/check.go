@@ -116,16 +116,16 @@ func (all checkedScripts) counts() string {
 
 func (a *app) printChecked(all checkedScripts, asJSON bool) error {
 	if asJSON {
-		return writeJSON(a.out, all)
+		return writeJSON(a, all)
 	}
 	for _, s := range all.Scripts {
 		for _, f := range s.Findings {
-			fmt.Fprintln(a.out, clean(f.String()))
+			fmt.Fprintln(a, clean(f.String()))
 		}
 		for _, text := range s.Unchecked {
-			fmt.Fprintln(a.out, clean("not checked further: "+text))
+			fmt.Fprintln(a, clean("not checked further: "+text))
 		}
-		fmt.Fprint(a.out, clean(s.verdict()))
+		fmt.Fprint(a, clean(s.verdict()))
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func counted(n int, noun string) string {
 func idleRuntime(config engine.Config) (rt *engine.Runtime, done func() error, err error) {
 	dir, err := os.MkdirTemp("", "flower-idle-")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("a folder for what is thrown away cannot be made: %w (TMPDIR names another place)", err)
 	}
 	db, err := store.Open(filepath.Join(dir, "sessions"), nil)
 	if err != nil {

@@ -134,7 +134,7 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	case "completion":
 		return a.completion(c)
 	case "version":
-		fmt.Fprintln(a.out, versionText())
+		fmt.Fprintln(a, versionText())
 		return nil
 	default:
 		if strings.HasSuffix(c.Run.Script, luabind.TestSuffix) {

@@ -34,7 +34,7 @@ func (a *app) completion(c *cli) error {
 	}
 	root := completionPlaces(parser.Model.Node)
 	write := map[string]func([]completionPlace) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Completion.Shell]
-	fmt.Fprint(a.out, write(root))
+	fmt.Fprint(a, write(root))
 	return nil
 }
 

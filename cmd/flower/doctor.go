@@ -79,7 +79,7 @@ func (a *app) doctor(ctx context.Context, c *cli) error {
 	d.network(ctx, endpoint, c.Doctor.Online)
 	d.terminal(a)
 	if c.Doctor.JSON {
-		err = writeJSON(a.out, d)
+		err = writeJSON(a, d)
 	} else {
 		err = a.printDiagnosis(d)
 	}
@@ -96,25 +96,29 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	p := newPage(a.out)
 	fmt.Fprintf(p, "%s\n\n", d.Version)
 	p.heading("settings")
+	keyWidth := 30
+	if p.width < 70 {
+		keyWidth = 0
+	}
 	for _, s := range d.Settings {
 		if s.Value == "" {
-			p.text("    ", fmt.Sprintf("%-30s not set", s.Key))
+			p.text("    ", fmt.Sprintf("%-*s not set", keyWidth, s.Key))
 			continue
 		}
 		place := s.Origin
 		if s.Line > 0 {
 			place += fmt.Sprintf(", line %d", s.Line)
 		}
-		p.text("    ", fmt.Sprintf("%-30s %s  from %s", s.Key, s.Value, place))
+		p.text("    ", fmt.Sprintf("%-*s %s  from %s", keyWidth, s.Key, s.Value, place))
 	}
-	area := "settings"
+	area, nameWidth := "settings", min(14, keyWidth)
 	for _, e := range d.Exams {
 		if e.Area != area {
 			area = e.Area
 			fmt.Fprintln(p)
 			p.heading("%s", area)
 		}
-		p.text("  "+marks[e.State]+" ", fmt.Sprintf("%-14s %s", e.Name, e.Text))
+		p.text("  "+marks[e.State]+" ", fmt.Sprintf("%-*s %s", nameWidth, e.Name, e.Text))
 		if e.Fix != "" {
 			p.text("      ", "to do: "+e.Fix)
 		}
@@ -135,6 +139,6 @@ func (a *app) doctorCommand(topic []string) error {
 	if topic[0] != "command" || len(topic) != 2 {
 		return wrongUse(`flower doctor takes nothing, or: command "LINE"`)
 	}
-	fmt.Fprintln(a.out, strings.TrimSpace(clean(shell.Explain(topic[1]).String())))
+	fmt.Fprintln(a, strings.TrimSpace(clean(shell.Explain(topic[1]).String())))
 	return nil
 }

@@ -64,17 +64,17 @@ func (a *app) makeFirst(c *cli) error {
 			return fmt.Errorf("init: %w", err)
 		}
 		if made {
-			fmt.Fprintf(a.out, "made  %s\n", clean(path))
+			fmt.Fprintf(a, "made  %s\n", clean(path))
 			continue
 		}
 		foreign = foreign || strings.HasPrefix(f.path, "workflow.") && !same(path, f.content)
-		fmt.Fprintf(a.out, "kept  %s (it is there)\n", clean(path))
+		fmt.Fprintf(a, "kept  %s (it is there)\n", clean(path))
 	}
 	state := "kept "
 	if changed > 0 {
 		state = "made "
 	}
-	fmt.Fprintf(a.out, "%s %s: what flower has, for the editor's Lua language server\n", state, clean(filepath.Join(dir, metaDir)))
+	fmt.Fprintf(a, "%s %s: what flower has, for the editor's Lua language server\n", state, clean(filepath.Join(dir, metaDir)))
 	a.tellNext(dir, foreign)
 	return nil
 }
@@ -88,9 +88,9 @@ func (a *app) tellNext(dir string, foreign bool) {
 	if filepath.Clean(dir) != "." {
 		steps = append([]string{"cd " + shellWord(dir)}, steps...)
 	}
-	fmt.Fprintf(a.out, "\nNext, without a key:\n\n  %s\n", strings.Join(steps, "\n  "))
+	fmt.Fprintf(a, "\nNext, without a key:\n\n  %s\n", strings.Join(steps, "\n  "))
 	if !foreign {
-		fmt.Fprint(a.out, "\nand with one, which flower setup asks for: flower workflow.lua\n")
+		fmt.Fprint(a, "\nand with one, which flower setup asks for: flower workflow.lua\n")
 	}
 }
 

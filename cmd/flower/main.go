@@ -44,7 +44,18 @@ type app struct {
 	signals *signals
 	console *console // nil until something is printed for a run
 	typed   input
-	drained bool // standard input was read as an ask
+	drained bool  // standard input was read as an ask
+	lost    error // why something that was to be printed was not
+}
+
+// Write writes to standard output what a command is asked for. A failure is reported
+// when the command has ended.
+func (a *app) Write(p []byte) (int, error) {
+	n, err := a.out.Write(p)
+	if a.lost == nil && err != nil {
+		a.lost = fmt.Errorf("standard output: %w", err)
+	}
+	return n, err
 }
 
 // run does what the words ask for and gives the exit code, or the signal to
@@ -55,6 +66,9 @@ func run(words []string, out, errOut io.Writer) (code int, sig os.Signal) {
 	ctx, a.signals = watchSignals(context.Background())
 	defer a.signals.stop()
 	err := a.dispatch(ctx, words)
+	if err == nil {
+		err = a.lost
+	}
 	if a.console != nil {
 		a.console.close()
 	}

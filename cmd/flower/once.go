@@ -80,7 +80,7 @@ func (a *app) runOnce(ctx context.Context, c *cli) (err error) {
 	ending := engine.Ending{Run: r.Run, OK: r.OK, FailedAt: r.Step, Reason: r.Error, Interrupted: ctx.Err() != nil, Results: []engine.Result{r}, CostUSD: r.CostUSD}
 	err = b.ended(ctx, r.OK, b.sinks.screen.closing(ctx, b.rt, ending, b.src.note, time.Since(b.start)))
 	if r.SessionID != "" {
-		fmt.Fprintf(a.out, "session %s\n", r.SessionID)
+		fmt.Fprintf(a, "session %s\n", r.SessionID)
 	}
 	return err
 }

@@ -58,11 +58,11 @@ func (a *app) replayWatch(ctx context.Context, c *cli) error {
 		if err != nil {
 			a.report(err)
 		}
-		fmt.Fprintf(a.out, "-- waiting for a change of %s (Ctrl-C ends)\n", clean(c.Replay.Script))
+		fmt.Fprintf(a, "-- waiting for a change of %s (Ctrl-C ends)\n", clean(c.Replay.Script))
 		if err := waitForChange(ctx, c.Replay.Script, before); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.out)
+		fmt.Fprintln(a)
 	}
 }
 
@@ -168,7 +168,7 @@ func (a *app) printAttempt(r engine.Replayed) {
 	if was := r.Result.Gate; was != "" && was != verdicts[r.Verdict] {
 		then = " (it was " + was + ")"
 	}
-	fmt.Fprintf(a.out, "%-7s %s%s\n", r.Verdict, clean(label), clean(then))
+	fmt.Fprintf(a, "%-7s %s%s\n", r.Verdict, clean(label), clean(then))
 	switch r.Verdict {
 	case engine.VerdictSkip:
 		a.block("why", "when says no")
@@ -192,7 +192,7 @@ func (a *app) printAttempt(r engine.Replayed) {
 // block prints a text behind its name, further lines below it.
 func (a *app) block(name, text string) {
 	text = strings.ReplaceAll(strings.TrimRight(clean(text), "\n"), "\n", "\n              ")
-	fmt.Fprintf(a.out, "  %-11s %s\n", name+":", text)
+	fmt.Fprintf(a, "  %-11s %s\n", name+":", text)
 }
 
 // maxWatched bounds how many entries of the script's folder are looked at.

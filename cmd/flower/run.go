@@ -68,7 +68,7 @@ func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error
 		return nil, errors.Join(err, b.close())
 	}
 	if b.db, err = store.Open(filepath.Join(runDir, "sessions"), nil); err != nil {
-		return nil, errors.Join(err, b.close())
+		return nil, errors.Join(fmt.Errorf("%w (-r names another run directory)", err), b.close())
 	}
 	if b.sinks, err = a.openSinks(c); err != nil {
 		return nil, errors.Join(err, b.close())
@@ -76,7 +76,7 @@ func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error
 	config := engine.Config{
 		Workspace: workspace, RunDir: runDir, Store: b.db, Harness: c.newHarness(b.src, runDir),
 		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.sinks, Lang: c.Lang,
-		Sleep: b.src.sleep, Own: c.own(), Realm: b.src.realm(), // what was played must not pass for what was done
+		Sleep: b.src.sleep, Own: c.own(), Realm: b.src.realm(), Apart: b.src.player != nil, // what was played must not pass for what was done
 	}
 	if adjust != nil {
 		adjust(b, &config)
@@ -123,7 +123,7 @@ func (a *app) runScript(ctx context.Context, c *cli, args []string) error {
 }
 
 func (c *cli) luaOptions(values map[string]any) *luabind.Options {
-	return &luabind.Options{Fresh: c.Fresh || c.Playback != "", From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit, Values: values}
+	return &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit, Values: values}
 }
 
 func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, args []string, adjust func(*bed, *engine.Config)) (err error) {
@@ -176,7 +176,7 @@ func (c *cli) newHarness(src *source, runDir string) harness.Harness {
 // places are the absolute workspace and run directory.
 func (c *cli) places() (workspace, runDir string, err error) {
 	if workspace, err = filepath.Abs(c.Workspace); err != nil {
-		return "", "", wrongUse("workspace %s: %v", c.Workspace, err)
+		return "", "", wrongUse("workspace %s: the current folder is not there any more (%v): cd into another", c.Workspace, err)
 	}
 	if info, err := os.Stat(workspace); err == nil && !info.IsDir() {
 		return "", "", wrongUse("workspace %s is not a folder", workspace)

@@ -87,7 +87,7 @@ func (a *app) runsJSON(dir string, accounts []account) error {
 			chosen = append(chosen, row)
 		}
 	}
-	return writeJSON(a.out, chosen)
+	return writeJSON(a, chosen)
 }
 
 // byRun groups rows by their run, in the order in which the runs began.

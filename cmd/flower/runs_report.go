@@ -87,7 +87,7 @@ func (a *app) reportContext(ctx context.Context, c *cli, accounts []account) err
 		return err
 	}
 	if c.Runs.JSON {
-		return errors.Join(writeJSON(a.out, reports), damage)
+		return errors.Join(writeJSON(a, reports), damage)
 	}
 	p := newPage(a.out)
 	for _, r := range reports {

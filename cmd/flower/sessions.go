@@ -125,7 +125,9 @@ func openFolder(c *cli) (*runFolder, error) {
 		return nil, err
 	}
 	sessions := filepath.Join(dir, "sessions")
-	if _, err := os.Stat(sessions); err != nil {
+	if _, err := os.Stat(sessions); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("sessions: %w", err)
+	} else if err != nil {
 		return nil, fmt.Errorf("there are no sessions in %s: nothing has run there (name another place with -w or -r)", shownPath(dir))
 	}
 	db, err := store.Open(sessions, &store.Options{GCEvery: -1})

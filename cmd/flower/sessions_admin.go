@@ -39,7 +39,7 @@ func (a *app) forkSession(ctx context.Context, c *cli, f *runFolder) error {
 			return fmt.Errorf("subagent %s: %w", info.Key.AgentID(), err)
 		}
 	}
-	fmt.Fprintln(a.out, dst.Session)
+	fmt.Fprintln(a, dst.Session)
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (a *app) deleteSessions(ctx context.Context, c *cli, f *runFolder) error {
 				return err
 			}
 		}
-		fmt.Fprintln(a.out, clean(f.farewell(s, cmd.Dry)))
+		fmt.Fprintln(a, clean(f.farewell(s, cmd.Dry)))
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (a *app) collectStore(ctx context.Context, _ *cli, f *runFolder) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s before, %s after (%s rewritten, %s removed)\n",
+	fmt.Fprintf(a, "%s before, %s after (%s rewritten, %s removed)\n",
 		byteSize(r.Before), byteSize(r.After), count(r.Files, "file"), count(r.Blobs, "large entry file"))
 	return nil
 }
@@ -167,7 +167,7 @@ func (a *app) checkStore(ctx context.Context, c *cli, f *runFolder) error {
 		for _, d := range r.Damaged {
 			report.Damaged = append(report.Damaged, checkedDamage{d.Key.Session, d.Key.AgentID(), d.Good, d.Want, d.Err.Error()})
 		}
-		err = writeJSON(a.out, report)
+		err = writeJSON(a, report)
 	} else {
 		err = a.printCheck(r)
 	}

@@ -46,7 +46,7 @@ func (a *app) backupRun(ctx context.Context, c *cli, f *runFolder) error {
 			return err
 		}
 		if info, err := os.Stat(to); err == nil {
-			fmt.Fprintf(a.out, "%s: %s\n", shownPath(to), byteSize(info.Size()))
+			fmt.Fprintf(a, "%s: %s\n", shownPath(to), byteSize(info.Size()))
 		}
 		return damage
 	}
@@ -124,7 +124,7 @@ func (a *app) restoreRun(ctx context.Context, c *cli) error {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: %s, %s\n", shownPath(dir), count(r.Transcripts, "transcript"), entryCount(r.Entries))
+	fmt.Fprintf(a, "%s: %s, %s\n", shownPath(dir), count(r.Transcripts, "transcript"), entryCount(r.Entries))
 	return nil
 }
 

@@ -68,11 +68,11 @@ func (a *app) exportSession(ctx context.Context, c *cli, f *runFolder) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: %s", shownPath(main), entryCount(n))
+	fmt.Fprintf(a, "%s: %s", shownPath(main), entryCount(n))
 	if len(s.agents) > 0 {
-		fmt.Fprintf(a.out, ", %s in %s", count(len(s.agents), "subagent"), shownPath(sub)+string(filepath.Separator))
+		fmt.Fprintf(a, ", %s in %s", count(len(s.agents), "subagent"), shownPath(sub)+string(filepath.Separator))
 	}
-	fmt.Fprintln(a.out)
+	fmt.Fprintln(a)
 	return nil
 }
 
@@ -212,14 +212,14 @@ func (a *app) importSession(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "session %s: %s", id, entryCount(uint64(len(parts[0].entries))))
+	fmt.Fprintf(a, "session %s: %s", id, entryCount(uint64(len(parts[0].entries))))
 	if len(parts) > 1 {
-		fmt.Fprintf(a.out, ", %s", count(len(parts)-1, "subagent"))
+		fmt.Fprintf(a, ", %s", count(len(parts)-1, "subagent"))
 	}
 	if added == 0 {
-		fmt.Fprint(a.out, ", all there already")
+		fmt.Fprint(a, ", all there already")
 	}
-	fmt.Fprintln(a.out)
+	fmt.Fprintln(a)
 	return nil
 }
 

@@ -78,7 +78,7 @@ func (a *app) listSessions(ctx context.Context, c *cli, f *runFolder) error {
 		infos = append(infos, f.info(s, sum))
 	}
 	if c.Sessions.List.JSON {
-		return errors.Join(writeJSON(a.out, infos), damage)
+		return errors.Join(writeJSON(a, infos), damage)
 	}
 	p := newPage(a.out)
 	printSessions(p, infos, short)

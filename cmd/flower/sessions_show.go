@@ -53,7 +53,7 @@ func (a *app) showSession(ctx context.Context, c *cli, f *runFolder) error {
 		for i, e := range entries {
 			shown.Entries[i] = e.Raw
 		}
-		return errors.Join(writeJSON(a.out, shown), err)
+		return errors.Join(writeJSON(a, shown), err)
 	}
 	p := newPage(a.out)
 	p.head(f.info(s, sum), key.AgentID())

@@ -50,12 +50,12 @@ func (a *app) setup(ctx context.Context, c *cli) error {
 		if err := said.probe(ctx); err != nil {
 			return fmt.Errorf("%w\nNothing was written (--no-probe writes without trying)", err)
 		}
-		fmt.Fprintf(a.out, "%s answers.\n", clean(shownAddress(cmp.Or(said.baseURL, anthropic.DefaultBaseURL))))
+		fmt.Fprintf(a, "%s answers.\n", clean(shownAddress(cmp.Or(said.baseURL, anthropic.DefaultBaseURL))))
 	}
 	if err := said.write(path); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The settings are in %s, for you alone.\n", shownPath(path))
+	fmt.Fprintf(a, "The settings are in %s, for you alone.\n", shownPath(path))
 	return a.warnOfOthers(c, path)
 }
 
@@ -71,7 +71,7 @@ func (a *app) warnOfOthers(c *cli, path string) error {
 	}
 	for _, key := range []string{settings.APIKey, settings.AuthToken, settings.BaseURL, settings.Model} {
 		if v := s.Lookup(key); v.Text != "" && v.Origin != path {
-			fmt.Fprintf(a.out, "But here %s comes from %s, which goes before.\n", key, clean(v.Origin))
+			fmt.Fprintf(a, "But here %s comes from %s, which goes before.\n", key, clean(v.Origin))
 		}
 	}
 	return nil
@@ -80,6 +80,9 @@ func (a *app) warnOfOthers(c *cli, path string) error {
 // askSettings asks question after question; Enter takes what stands in brackets.
 func (a *app) askSettings(ctx context.Context) (said answers, err error) {
 	kind, err := a.question(ctx, "An API key (key) or a bearer token (token)? [key] ", false)
+	if err == io.EOF {
+		return said, wrongUse("nobody answers: standard input is at its end (type at a terminal, or pipe the answers in, a line for each question)")
+	}
 	if err != nil {
 		return said, err
 	}
@@ -88,7 +91,7 @@ func (a *app) askSettings(ctx context.Context) (said answers, err error) {
 		return said, wrongUse("the answer is key or token, not %q", kind)
 	}
 	secret, err := a.question(ctx, "The "+kind+" (it is not shown): ", true)
-	if err != nil {
+	if err != nil && err != io.EOF {
 		return said, err
 	}
 	if secret == "" || strings.ContainsFunc(secret, unfit) {
@@ -100,13 +103,16 @@ func (a *app) askSettings(ctx context.Context) (said answers, err error) {
 		said.token = secret
 	}
 	address, err := a.question(ctx, "Address, for a gateway ["+anthropic.DefaultBaseURL+"]: ", false)
-	if err != nil {
+	if err != nil && err != io.EOF { // without an answer it is what stands in brackets
 		return said, err
 	}
 	if said.baseURL, err = checkAddress(address); err != nil {
 		return said, err
 	}
 	said.model, err = a.question(ctx, "Model ["+anthropic.DefaultModel+"]: ", false)
+	if err == io.EOF {
+		err = nil
+	}
 	if strings.ContainsFunc(said.model, unfit) {
 		return said, wrongUse("%q is not the name of a model", said.model)
 	}
@@ -130,7 +136,8 @@ func checkAddress(text string) (string, error) {
 	return text, nil
 }
 
-// question prints a question and reads a line, unseen when it is secret.
+// question prints a question and reads a line, unseen when it is secret. io.EOF:
+// there is none any more.
 func (a *app) question(ctx context.Context, text string, secret bool) (string, error) {
 	fmt.Fprint(a.err, text)
 	type read struct {
@@ -157,9 +164,6 @@ func (a *app) question(ctx context.Context, text string, secret bool) (string, e
 	case r := <-done:
 		if !isFile || hidden || !term.IsTerminal(f.Fd()) {
 			fmt.Fprintln(a.err)
-		}
-		if r.err == io.EOF {
-			return "", nil
 		}
 		return strings.TrimSpace(r.line), r.err
 	case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,6 +95,16 @@ func TestDocs_the_reference_runs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDocs_the_tests_in_the_guide_pass, of the script it begins with.
+func TestDocs_the_tests_in_the_guide_pass(t *testing.T) {
+	blocks := documented(t)["guide.md"]
+	tests := slices.IndexFunc(blocks, func(b sample) bool { return isTest(b.source) })
+	if tests < 0 || !strings.Contains(blocks[0].source, `name = "notes"`) {
+		t.Fatal("where are the script and its tests?")
+	}
+	passAll(t, blocks[tests].source, "notes.lua", blocks[0].source)
 }
 
 // TestMeta_examples_run: so does every example in the annotations.

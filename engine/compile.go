@@ -42,6 +42,9 @@ func (s Spec) Check() error {
 	if err := CheckEffort(s.Effort); err != nil {
 		return fmt.Errorf("spec %s: effort %w", s.Name, err)
 	}
+	if err := checkEnv(s.Env); err != nil {
+		return fmt.Errorf("spec %s: %w", s.Name, err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Workers)) {
 		if field, err := checkWorker(s.Workers[name]); err != nil {
 			return fmt.Errorf("spec %s: workers.%s.%s %w", s.Name, name, field, err)
@@ -65,6 +68,19 @@ func CheckEffort(effort string) error {
 		return nil
 	}
 	return fmt.Errorf("is %q; it is one of %s, or a number of tokens%s", effort, strings.Join(efforts, ", "), spell.Hint(effort, efforts))
+}
+
+// checkEnv reports a variable that commands of agents would not get.
+func checkEnv(env map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(env[name], "\x00"):
+			return &harness.FieldError{Field: "env", Err: fmt.Errorf("holds %q, which is no name of a variable, or has a value that none can have", name)}
+		case strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "CLAUDE_") || name == "CLAUDECODE":
+			return &harness.FieldError{Field: "env", Err: fmt.Errorf("holds %s, and agents' programs never get variables that begin with ANTHROPIC_ or CLAUDE_: they are the harness's own", name)}
+		}
+	}
+	return nil
 }
 
 // checkWorker reports the first field of a worker that cannot work.

@@ -33,3 +33,33 @@ func TestCompile_mcp_servers_are_checked_and_handed_on(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 }
+
+func TestCompile_variables_that_would_not_arrive_are_an_error(t *testing.T) {
+	for name, value := range map[string]string{"ANTHROPIC_API_KEY": "x", "CLAUDE_CONFIG_DIR": "x", "CLAUDECODE": "1", "": "x", "A=B": "x", "A": "x\x00"} {
+		err := engine.Spec{Name: "s", Env: map[string]string{name: value, "GOFLAGS": "-mod=mod"}}.Check()
+		if err == nil || !strings.Contains(err.Error(), "spec s: env holds") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := (engine.Spec{Name: "s", Env: map[string]string{"GOFLAGS": "", "MY_API_KEY": "x"}}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCompile_workers_are_checked(t *testing.T) {
+	for want, w := range map[string]harness.Worker{
+		"workers.w.max_turns is -1":      {MaxTurns: -1},
+		`workers.w.permission_mode is "`: {PermissionMode: "yolo"},
+		`workers.w.effort is "hihg"`:     {Effort: "hihg"},
+	} {
+		err := engine.Spec{Name: "s", Workers: map[string]harness.Worker{"w": w}}.Check()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for effort, ok := range map[string]bool{"": true, "none": true, "max": true, "4096": true, "0": false, "-1": false, "much": false} {
+		if err := (engine.Spec{Name: "s", Effort: effort}).Check(); (err == nil) != ok {
+			t.Errorf("effort %q: %v", effort, err)
+		}
+	}
+}

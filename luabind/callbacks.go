@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/event"
 )
 
 // badReturn is what a callback that returned something else is told, with the
@@ -126,6 +128,37 @@ func (s *state) onStep(fn *lua.LFunction) func(string, engine.Result) {
 			s.warn("on_step", err)
 		}
 	}
+}
+
+// onEvent tells the script of an event of an agent that it runs. It can change nothing,
+// so an error in it is reported and the agent works on.
+func (s *state) onEvent(fn *lua.LFunction) func(event.Event) {
+	depth := depthOf(s.clock.context()) + 1
+	return func(e event.Event) {
+		ctx, cancel := s.afterwards()
+		defer cancel()
+		ctx = withDepth(ctx, depth)
+		err := s.callback(ctx, fn, 0,
+			func() []lua.LValue { return []lua.LValue{s.eventTable(e)} },
+			func([]lua.LValue) error { return nil })
+		if err != nil {
+			s.warn("on_event", err)
+		}
+	}
+}
+
+// eventTable is an event as the event stream writes it.
+func (s *state) eventTable(e event.Event) *lua.LTable {
+	plain := map[string]any{}
+	raw, err := json.Marshal(e)
+	if err == nil {
+		err = json.Unmarshal(raw, &plain)
+	}
+	if err != nil {
+		plain = map[string]any{"kind": string(e.Kind), "text": e.Text} // a payload that is no JSON
+	}
+	t, _ := s.toLua(plain).(*lua.LTable)
+	return t
 }
 
 // lastWords is how long a callback may take that comes after the run was stopped.

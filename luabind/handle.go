@@ -112,6 +112,9 @@ func (s *state) readRunOptions(L *lua.LState, found *[]Mistake) engine.RunOption
 	t := s.optionTable(L, 4, "runtime:run")
 	r := s.reader(L, t, "", found)
 	o := engine.RunOptions{StepName: r.text("step_name"), Resume: r.text("resume"), Fork: r.boolean("fork"), ResumeAt: r.text("resume_at")}
+	if fn := r.function("on_event"); fn != nil {
+		o.OnEvent = s.onEvent(fn)
+	}
 	r.finish()
 	return o
 }

@@ -82,6 +82,19 @@
 ---@field step? string
 ---@field payload? table<string, any> plain data
 
+--- Something that happened in a run, as --events writes it.
+---@class flower.RunEvent
+---@field kind string step, prompt, text, thinking, tool_call, tool_result, task, system, reset, result, error, retry, handoff, ask, unknown
+---@field time string
+---@field seq integer from 1
+---@field text? string
+---@field tool? string
+---@field step? string
+---@field session? string
+---@field subagent? string its id; nil on the main thread
+---@field payload? table<string, any>
+---@field [string] any
+
 --- How a workflow ended.
 ---@class flower.Ending
 ---@field ok boolean it reached its end
@@ -120,6 +133,7 @@
 ---@field resume? string the session to continue
 ---@field fork? boolean default false; true: in a copy
 ---@field resume_at? string the uuid of the message to go back to
+---@field on_event? fun(event: flower.RunEvent) told of everything that happens, in order
 
 --- Runs agents in the workspace. Nothing in it can be set.
 ---@class flower.Runtime

@@ -127,7 +127,7 @@ func (a *app) makeWorkspace(c *cli, path string) error {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		return nil
 	}
-	if match, ok := spell.Near(filepath.Base(path), foldersBeside(path)); ok {
+	if match, ok := mistyped(filepath.Base(path), foldersBeside(path)); ok {
 		return wrongUse("there is no workspace %s — did you mean %q? To work in a new one: mkdir -p %s", shownPath(path), match, shellWord(c.Workspace))
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
@@ -139,6 +139,24 @@ func (a *app) makeWorkspace(c *cli, path string) error {
 	}
 	a.complain(text)
 	return nil
+}
+
+// mistyped is the name that was meant, perhaps. Short names, and those that differ in
+// their numbers alone (try1, try2), are near each other on purpose.
+func mistyped(name string, there []string) (match string, ok bool) {
+	letters := func(text string) string { return strings.Map(notDigit, text) }
+	there = slices.DeleteFunc(there, func(n string) bool { return letters(n) == letters(name) })
+	if len([]rune(letters(name))) < 4 {
+		return "", false
+	}
+	return spell.Near(name, there)
+}
+
+func notDigit(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return -1
+	}
+	return r
 }
 
 // foldersBeside are the names of the folders in the folder of path.

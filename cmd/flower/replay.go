@@ -80,7 +80,7 @@ func (a *app) replayOnce(ctx context.Context, c *cli) (err error) {
 	}
 	o := engine.ReplayOptions{Rows: rows, Step: c.Replay.Step}
 	if c.Replay.Run != "" {
-		chosen, err := choose(byRun(rows), c.Replay.Run)
+		chosen, err := choose(byRun(rows), c.Replay.Run, false)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 type runsCommand struct {
-	Run    string `arg:"" optional:"" help:"The beginning of a run's id, or last. Without it: all runs, and for --report the last."`
+	Run    string `arg:"" optional:"" help:"The beginning of the ids of runs (a day), or last. Without it: all runs, and for --report the last."`
 	Report bool   `help:"Show where the context went."`
 	JSON   bool   `name:"json" help:"Print a JSON array."`
 }
@@ -50,7 +50,7 @@ func (a *app) runs(ctx context.Context, c *cli) error {
 	if name == "" && cmd.Report {
 		name = "last"
 	}
-	accounts, err := choose(byRun(rows), name)
+	accounts, err := choose(byRun(rows), name, !cmd.Report)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,9 @@ func byRun(rows []engine.Result) []account {
 	return all
 }
 
-// choose is the run that a person named; all for no name.
-func choose(all []account, name string) ([]account, error) {
+// choose is the run that a person named; all for no name. Where several are wanted
+// they may share the beginning that was named: a day.
+func choose(all []account, name string, several bool) ([]account, error) {
 	if name == "" || len(all) == 0 {
 		return all, nil
 	}
@@ -120,10 +121,10 @@ func choose(all []account, name string) ([]account, error) {
 			found = append(found, r)
 		}
 	}
-	switch len(found) {
-	case 1:
+	switch {
+	case len(found) == 1, len(found) > 1 && several:
 		return found, nil
-	case 0:
+	case len(found) == 0:
 		return nil, wrongUse("there is no run %q%s (flower runs)", name, spell.Hint(name, append(ids, "last")))
 	}
 	return nil, wrongUse("%d runs begin with %q: write more of the id (%s, …)", len(found), name, found[0].id)

@@ -53,7 +53,9 @@ const exitCodes = `
 
 2 | -w notes.txt hello.lua | is not a folder
 2 | -w '' hello.lua | -w is empty
-2 | -w subb --rehearse say.lua hello.lua | there is no workspace subb — did you mean "sub"? To work in a new one: mkdir -p subb
+2 | -w empti --rehearse say.lua hello.lua | there is no workspace empti — did you mean "empty"? To work in a new one: mkdir -p empti
+0 | -w empty2 --rehearse say.lua hello.lua | made the workspace empty2
+0 | -w su --rehearse say.lua hello.lua | made the workspace su
 0 | -w made --rehearse say.lua hello.lua | made the workspace made
 0 | -w empty/made --rehearse say.lua hello.lua | made the workspace empty/made
 2 | -r notes.txt --rehearse say.lua hello.lua | run directory notes.txt is not a folder (-r)

@@ -98,6 +98,10 @@ type Config struct {
 	// Realm tells runs apart that must not continue each other, such as rehearsals
 	// and real ones: neither sessions nor results of another realm are continued.
 	Realm string
+	// Apart: runs continue what other runs of this Runtime left and nothing else, and
+	// nobody continues them; the lineage file is neither read nor written. For runs that
+	// only look real, such as playbacks.
+	Apart bool
 
 	// Sink takes every event of every run; nil drops them. It may block or panic
 	// without harm: see event.Fanout.

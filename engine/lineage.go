@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/flowerlua/flower/internal/atomicfile"
@@ -18,6 +19,14 @@ type Lineage struct {
 	workspace string
 	runDir    string
 	now       func() time.Time
+	memory    *memory // in the file's place; nil: the file
+}
+
+// memory holds what a lineage file would: a lineage that ends with its process.
+type memory struct {
+	id  string // of the Runtime
+	mu  sync.Mutex
+	raw []byte
 }
 
 // lineageFile is lineage.json. RunDir lets a reader tell a workspace that was
@@ -128,6 +137,11 @@ func (l *Lineage) Archive(into string, files ...string) (dir string, err error) 
 }
 
 func (l *Lineage) read() []byte {
+	if l.memory != nil {
+		l.memory.mu.Lock()
+		defer l.memory.mu.Unlock()
+		return l.memory.raw
+	}
 	raw, err := os.ReadFile(l.path)
 	if err != nil {
 		return nil
@@ -136,7 +150,7 @@ func (l *Lineage) read() []byte {
 }
 
 func (l *Lineage) change(apply func(*lineageFile)) error {
-	return atomicfile.Update(l.path, 0o644, func(old []byte) ([]byte, error) {
+	changed := func(old []byte) ([]byte, error) {
 		file, broken := l.decode(old)
 		if broken {
 			if _, err := moveAside(l.path, old, l.now()); err != nil {
@@ -146,7 +160,17 @@ func (l *Lineage) change(apply func(*lineageFile)) error {
 		apply(&file)
 		out, err := json.MarshalIndent(file, "", "  ")
 		return append(out, '\n'), err
-	})
+	}
+	if l.memory == nil {
+		return atomicfile.Update(l.path, 0o644, changed)
+	}
+	l.memory.mu.Lock()
+	defer l.memory.mu.Unlock()
+	out, err := changed(l.memory.raw)
+	if err == nil {
+		l.memory.raw = out
+	}
+	return err
 }
 
 // decode reads the file's content; what is not ours comes back empty.

@@ -67,3 +67,63 @@ func TestJudge_does_not_mind_what_the_program_itself_writes(t *testing.T) {
 		t.Errorf("result %+v, %v", r, err)
 	}
 }
+
+func TestApart_continues_itself_alone_and_leaves_the_lineage(t *testing.T) {
+	b := newBench(t)
+	failing := true
+	fails := step("B")
+	fails.Gate = func(context.Context, engine.Result, engine.Context) (bool, string, error) { return !failing, "", nil }
+	once := func(p *process) string {
+		before := len(p.script.orders())
+		p.run(t, named("one", step("A"), fails), engine.WorkflowOptions{})
+		out := ""
+		for _, o := range p.script.orders()[before:] {
+			out += o.Label
+			if o.Resume != "" {
+				out += "+"
+			}
+			out += " "
+		}
+		return out
+	}
+	lineage := filepath.Join(b.dir, "runs", "lineage.json")
+	read := func() string {
+		raw, err := os.ReadFile(lineage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	first := b.start()
+	if got := once(first); got != "A B " {
+		t.Errorf("the first run did %s", got)
+	}
+	first.close()
+	before := read()
+	apart := b.startWith(engine.Config{Apart: true, Realm: "playback"})
+	for _, want := range []string{"A B ", "B+ "} { // a run of its own is continued, restored steps and all
+		if got := once(apart); got != want {
+			t.Errorf("apart it did %s, want %s", got, want)
+		}
+	}
+	failing = false
+	if got := once(apart); got != "B+ " {
+		t.Errorf("apart it did %s at last", got)
+	}
+	if got := once(apart); got != "A+ B+ " {
+		t.Errorf("apart it did %s after its end", got)
+	}
+	apart.close()
+	if read() != before {
+		t.Errorf("the lineage was changed:\n%s", read())
+	}
+	again := b.startWith(engine.Config{Apart: true, Realm: "playback"})
+	if got := once(again); got != "A B " {
+		t.Errorf("another process continues it: %s", got)
+	}
+	again.close()
+	last := b.start()
+	if got := once(last); got != "B+ " {
+		t.Errorf("the first run was continued by %s", got)
+	}
+}

@@ -80,8 +80,12 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 // identity tells whose sessions and results a run continues.
 func (rt *Runtime) identity(w *Workflow, o WorkflowOptions) string {
 	identity := w.name()
-	if rt.config.Realm != "" {
-		identity = rt.config.Realm + ": " + identity
+	realm := rt.config.Realm
+	if rt.apart != nil {
+		realm = strings.TrimSpace(realm + " " + rt.apart.id)
+	}
+	if realm != "" {
+		identity = realm + ": " + identity
 	}
 	if o.Origin != "" {
 		identity += " (" + promptHash(o.Origin) + ")"
@@ -143,7 +147,7 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 // openContinuity reads what earlier runs left and counts this one.
 func (r *runner) openContinuity(ctx context.Context) error {
 	r.lineage = OpenLineage(r.rt.runDir, r.rt.workspace)
-	r.lineage.now = r.rt.now
+	r.lineage.now, r.lineage.memory = r.rt.now, r.rt.apart
 	steps, broken := r.lineage.stepsOf(r.identity)
 	if broken {
 		r.rt.emit(event.Event{Kind: event.Task, Text: r.lineage.path + " cannot be read: the sessions of earlier runs are not continued; the file is kept aside"})

@@ -41,6 +41,7 @@ type base struct {
 	now       func() time.Time
 	sleep     func(ctx context.Context, d time.Duration) bool
 	random    io.Reader
+	apart     *memory // the lineage, where it is not the run directory's
 
 	closed  atomic.Bool
 	channel atomic.Pointer[human.Channel] // of the newest workflow that has one
@@ -88,6 +89,9 @@ func newRuntime(c Config) (*Runtime, error) {
 	id, err := b.newRunID()
 	if err != nil {
 		return nil, err
+	}
+	if c.Apart {
+		b.apart = &memory{id: id}
 	}
 	rt := &Runtime{base: b, id: id, bench: c.Workbench, plugins: c.Plugins}
 	if c.Plugins != nil {

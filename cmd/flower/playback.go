@@ -122,6 +122,9 @@ func (c *cli) record(b *bed, workspace, runDir string) error {
 		Label: c.label(c.scriptArgs), Places: recordingPlaces(workspace, runDir), Settings: src.settings(), Fresh: c.Fresh,
 		Warn: func(text string) { b.sinks.screen.say("! " + text) },
 	})
+	if errors.Is(err, playback.ErrNotEmpty) {
+		return wrongUse("--record: %v", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -133,6 +136,9 @@ func (c *cli) record(b *bed, workspace, runDir string) error {
 // playedBack is a recording in the place of a model.
 func (c *cli) playedBack(workspace, runDir string) (*source, error) {
 	player, err := playback.Open(c.Playback, &playback.Options{Places: recordingPlaces(workspace, runDir)})
+	if errors.Is(err, playback.ErrNoRecording) {
+		return nil, wrongUse("--playback: %v", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -27,27 +27,50 @@ const maxDifferences = 20
 type request struct {
 	head     map[string]any
 	messages []any
+	told     map[int]bool // messages that tell of a cut
+	cut      bool         // there was a cut, so that breakpoints are elsewhere
 }
 
 // recordedRequest is a request as the recording has it.
 type recordedRequest struct {
 	head     json.RawMessage
 	messages []json.RawMessage
-	// cuts are the messages in which a continuing process told of the cut.
-	cuts map[int]bool
+	// cuts are the messages in which a continuing process told of a cut, and parts of
+	// answers that a stopped one left; by their index.
+	cuts map[int]cut
 }
 
+// cut is what a message has to do with the end of a process.
+type cut int
+
+const (
+	told cut = iota + 1 // the agent was told of the cut, behind what it was told anyway
+	half                // a run that is not cut off has no such message
+)
+
+// decode puts present places in and leaves out what a run has only that was cut off.
 func (q recordedRequest) decode(names renamer) (request, error) {
-	var r request
+	r := request{messages: make([]any, 0, len(q.messages))}
 	if err := decode(q.head, &r.head); err != nil {
 		return r, err
 	}
-	r.messages = make([]any, len(q.messages))
 	for i, raw := range q.messages {
-		if err := decode(raw, &r.messages[i]); err != nil {
+		var m any
+		if err := decode(raw, &m); err != nil {
 			return r, err
 		}
+		switch q.cuts[i] {
+		case half:
+			continue
+		case told:
+			if r.told == nil {
+				r.told = map[int]bool{}
+			}
+			r.told[len(r.messages)] = true
+		}
+		r.messages = append(r.messages, m)
 	}
+	r.cut = len(q.cuts) > 0
 	names.value(r.head)
 	names.value(r.messages)
 	return r, nil
@@ -69,10 +92,7 @@ func decode(raw []byte, into any) error {
 }
 
 // comparison collects the differences of two requests.
-type comparison struct {
-	found []difference
-	cuts  map[int]bool
-}
+type comparison struct{ found []difference }
 
 func (c *comparison) add(path string, recorded, now any) {
 	if len(c.found) < maxDifferences {
@@ -82,18 +102,40 @@ func (c *comparison) add(path string, recorded, now any) {
 
 // messages compares the conversations of both. Ids of calls are replaced by their
 // order, on both sides.
-func (c *comparison) messages(recorded, now []any) {
-	numberCalls(recorded)
-	numberCalls(now)
-	for i := range max(len(recorded), len(now)) {
+func (c *comparison) messages(recorded, now request) {
+	numberCalls(recorded.messages)
+	numberCalls(now.messages)
+	for i := range max(len(recorded.messages), len(now.messages)) {
 		path := fmt.Sprintf("messages[%d]", i)
-		a, b := at(recorded, i), at(now, i)
+		a, b := at(recorded.messages, i), at(now.messages, i)
 		if a == nil || b == nil {
 			c.add(path, a, b)
 			continue
 		}
-		c.message(path, a, b, c.cuts[i])
+		if recorded.cut {
+			a, b = withoutMarks(a), withoutMarks(b)
+		}
+		c.message(path, a, b, recorded.told[i])
 	}
+}
+
+// withoutMarks is a message without breakpoints of the cache.
+func withoutMarks(message any) any {
+	m, ok := message.(map[string]any)
+	if !ok {
+		return message
+	}
+	m = maps.Clone(m)
+	blocks := slices.Clone(content(message))
+	for i, b := range blocks {
+		if block, ok := b.(map[string]any); ok && block["cache_control"] != nil {
+			block = maps.Clone(block)
+			delete(block, "cache_control")
+			blocks[i] = block
+		}
+	}
+	m["content"] = blocks
+	return m
 }
 
 // at is a list's item, nil behind its end.
@@ -104,17 +146,17 @@ func at(list []any, i int) any {
 	return nil
 }
 
-// message compares two messages. cut: in the recorded one a continuing process has
+// message compares two messages. told: in the recorded one a continuing process has
 // told of the cut, in blocks behind the others and in results of its own.
-func (c *comparison) message(path string, recorded, now any, cut bool) {
+func (c *comparison) message(path string, recorded, now any, told bool) {
 	a, b := content(recorded), content(now)
 	c.value(path+".role", field(recorded, "role"), field(now, "role"))
 	n := max(len(a), len(b))
-	if cut {
+	if told {
 		n = len(b)
 	}
 	for i := range n {
-		c.block(fmt.Sprintf("%s.content[%d]", path, i), at(a, i), at(b, i), cut)
+		c.block(fmt.Sprintf("%s.content[%d]", path, i), at(a, i), at(b, i), told)
 	}
 }
 
@@ -128,7 +170,7 @@ func content(message any) []any {
 	return list
 }
 
-func (c *comparison) block(path string, recorded, now any, cut bool) {
+func (c *comparison) block(path string, recorded, now any, told bool) {
 	a, ok := recorded.(map[string]any)
 	b, also := now.(map[string]any)
 	if !ok || !also {
@@ -136,13 +178,9 @@ func (c *comparison) block(path string, recorded, now any, cut bool) {
 		return
 	}
 	a, b = maps.Clone(a), maps.Clone(b)
-	if cut {
-		delete(a, "cache_control") // the last block has it
-		delete(b, "cache_control")
-	}
 	if a["type"] == "tool_result" && b["type"] == "tool_result" {
 		was, is := isError(a), isError(b)
-		if was != is && !cut {
+		if was != is && !told {
 			c.add(path+".is_error", outcome(a), outcome(b))
 		}
 		delete(a, "is_error")
@@ -273,16 +311,16 @@ func (c *comparison) objects(path string, a, b map[string]any) {
 }
 
 // compare is all that differs, in the order in which it is sent.
-func compare(recorded, now request, cuts map[int]bool) []difference {
-	c := comparison{cuts: cuts}
+func compare(recorded, now request) []difference {
+	var c comparison
 	c.heads(recorded.head, now.head)
-	c.messages(recorded.messages, now.messages)
+	c.messages(recorded, now)
 	return c.found
 }
 
 // sameMessages reports whether the conversations are the same.
-func sameMessages(recorded, now request, cuts map[int]bool) bool {
-	c := comparison{cuts: cuts}
-	c.messages(recorded.messages, now.messages)
+func sameMessages(recorded, now request) bool {
+	var c comparison
+	c.messages(recorded, now)
 	return len(c.found) == 0
 }

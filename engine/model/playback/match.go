@@ -18,11 +18,12 @@ func (p *Player) find(m model.Meta, now request) (*script, *Error) {
 	if s := p.live[key]; s != nil {
 		return s, nil
 	}
-	s, err := p.choose(m, now)
+	parent := p.parent(m)
+	s, err := p.choose(m, parent, now)
 	if err != nil {
 		return nil, err
 	}
-	s.taken = true
+	s.taken, s.parent = true, parent
 	s.names = p.names(s, m)
 	p.live[key] = s
 	if m.Call != "" {
@@ -32,9 +33,17 @@ func (p *Player) find(m model.Meta, now request) (*script, *Error) {
 }
 
 // choose finds the recorded conversation of one that begins. The caller holds mu.
-func (p *Player) choose(m model.Meta, now request) (*script, *Error) {
-	fit := p.fitting(m)
-	if len(fit) == 0 {
+func (p *Player) choose(m model.Meta, parent *script, now request) (*script, *Error) {
+	number := 0
+	if parent != nil {
+		number = parent.header.Conversation
+	}
+	fit := p.fitting(m, number)
+	switch {
+	case len(fit) > 0:
+	case parent != nil && p.atCut(parent):
+		return nil, p.cut(nil, m)
+	default:
 		return nil, p.missing(m)
 	}
 	for _, s := range fit {
@@ -52,8 +61,7 @@ func (p *Player) choose(m model.Meta, now request) (*script, *Error) {
 // fitting are the recorded conversations that a new one may be: that of the same
 // call first, which is certain unless the call was given another id, then in the order
 // of the recording.
-func (p *Player) fitting(m model.Meta) []*script {
-	parent := p.parent(m)
+func (p *Player) fitting(m model.Meta, parent int) []*script {
 	var first, rest []*script
 	for _, s := range p.talks {
 		h := s.header
@@ -72,19 +80,15 @@ func (p *Player) fitting(m model.Meta) []*script {
 	return append(first, rest...)
 }
 
-// parent is the number of the conversation that a new one belongs to.
-func (p *Player) parent(m model.Meta) int {
-	var s *script
+// parent is the conversation that a new one belongs to.
+func (p *Player) parent(m model.Meta) *script {
 	switch {
 	case m.Call != "":
-		s = p.live[who{m.Session, m.Agent, ""}]
+		return p.live[who{m.Session, m.Agent, ""}]
 	case m.Agent != "":
-		s = p.live[who{m.Session, "", ""}]
+		return p.live[who{m.Session, "", ""}]
 	}
-	if s == nil {
-		return 0
-	}
-	return s.header.Conversation
+	return nil
 }
 
 // beginsWith reports whether a recorded conversation begins with the messages of a
@@ -102,7 +106,7 @@ func (p *Player) beginsWith(s *script, m model.Meta, now request) (bool, error) 
 		if err != nil {
 			return false, err
 		}
-		return sameMessages(then, now, probe.then.cuts), nil
+		return sameMessages(then, now), nil
 	}
 	return false, nil
 }

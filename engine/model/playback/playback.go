@@ -11,8 +11,8 @@
 //
 //	player, err := playback.Open("rec", nil)
 //	h := native.New(native.Config{Model: player, Sleep: playback.NoWait})
-//	rt, err := engine.New(engine.Config{Harness: h, Sleep: playback.NoWait, Realm: "playback", …})
-//	… run with WorkflowOptions.Fresh, then look at player.Err() and player.Rest()
+//	rt, err := engine.New(engine.Config{Harness: h, Sleep: playback.NoWait, Apart: true, …})
+//	… run, then look at player.Err() and player.Rest()
 //
 // # What answers which request
 //
@@ -47,7 +47,8 @@
 //
 // The first request that is not the same fails with an *Error, and so does every
 // later one: a run that is not the recorded one is over. A request that the recording
-// has no answer to is such an error too.
+// has no answer to is such an error too, unless the recorded run was cut off there:
+// then the subagent ends as it did (Cut), and its dispatcher goes on.
 package playback
 
 import (
@@ -140,6 +141,9 @@ const (
 	Ends    Kind = "ends"    // the recorded conversation has no further exchange
 	Missing Kind = "missing" // the recording has no such conversation
 	Broken  Kind = "broken"  // the recording could not be read
+	// Cut: the recorded run was cut off while a subagent worked, and its dispatcher went
+	// on. The playback does, too: it is the one error that ends no more than the agent.
+	Cut Kind = "cut"
 )
 
 // Error says why a playback cannot go on. It is final (see package failure): nobody

@@ -32,12 +32,14 @@ type script struct {
 	name   string // of the file
 	moves  []move
 	taken  bool
+	parent *script // the one it belongs to; nil: none
 
 	// What follows belongs to the goroutine of the conversation.
-	next   int // the move that comes
-	names  renamer
-	then   recordedRequest // of the newest move that was read
-	played int
+	next    int // the move that comes
+	names   renamer
+	then    recordedRequest // of the newest move that was read, which is the one below
+	reading int
+	played  int
 }
 
 // move is an exchange in a file.
@@ -47,8 +49,9 @@ type move struct {
 	size    int
 	process int
 	turn    int
-	// skip: it is not played, because its end was the caller's or its answer was lost.
-	skip bool
+	// skip: it is not played, because its end was the caller's (stopped) or its answer
+	// was lost.
+	skip, stopped bool
 }
 
 func openPlayer(dir string, o Options) (*Player, error) {
@@ -79,7 +82,7 @@ func (p *Player) open() error {
 	}
 	moves := 0
 	for _, name := range names {
-		s, err := readScript(filepath.Join(p.dir, name))
+		s, err := readScript(filepath.Join(p.dir, name), p.index.finished())
 		if err != nil {
 			return err
 		}
@@ -93,10 +96,13 @@ func (p *Player) open() error {
 	return nil
 }
 
-// readScript notes where the exchanges of a conversation are.
-func readScript(path string) (*script, error) {
+// readScript notes where the exchanges of a conversation are. Of a run that came to its
+// end every line is whole.
+func readScript(path string, finished bool) (*script, error) {
 	s := &script{}
-	_, err := eachLine(path, func(line []byte, n int, at int64) error {
+	lines := 0
+	whole, err := eachLine(path, func(line []byte, n int, at int64) error {
+		lines = n
 		if n == 1 {
 			if err := json.Unmarshal(line, &s.header); err != nil {
 				return damaged(path, n, err)
@@ -107,11 +113,18 @@ func readScript(path string) (*script, error) {
 		if err := json.Unmarshal(line, &x); err != nil {
 			return damaged(path, n, err)
 		}
-		m := move{line: n, at: at, size: len(line), process: x.Process, turn: x.Turn, skip: x.stopped()}
+		m := move{line: n, at: at, size: len(line), process: x.Process, turn: x.Turn, skip: x.stopped(), stopped: x.stopped()}
 		s.supersede(m)
 		s.moves = append(s.moves, m)
 		return nil
 	})
+	if err != nil || !finished {
+		return s, err
+	}
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > whole {
+		err = damaged(path, lines+1, errors.New("it is cut off, though the run came to its end"))
+	}
 	return s, err
 }
 
@@ -200,10 +213,51 @@ func (p *Player) Stream(ctx context.Context, req model.Request) (model.Stream, e
 	return x.play(s.names)
 }
 
-// stop ends the playback, and gives what ended it first.
+// endsWithParent: a conversation has come to where its process was cut off, and so
+// has the one that it belongs to.
+func (p *Player) endsWithParent(s *script) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.parent == nil {
+		return false
+	}
+	if m, ok := s.nextMove(); ok && m.process <= s.processBefore(s.played) {
+		return false
+	}
+	return p.atCut(s.parent)
+}
+
+// atCut: the next exchange of a conversation is one of a later process, which goes on
+// where this one was cut off. The caller holds mu.
+func (p *Player) atCut(s *script) bool {
+	last := s.processBefore(s.played)
+	if m, ok := s.nextMove(); ok {
+		return m.process > last
+	}
+	if s.parent != nil {
+		return p.atCut(s.parent)
+	}
+	return last < len(p.index.Processes)
+}
+
+// nextMove is the exchange that is played next. The caller holds the player's mu.
+func (s *script) nextMove() (move, bool) {
+	for _, m := range s.moves[s.played:] {
+		if !m.skip {
+			return m, true
+		}
+	}
+	return move{}, false
+}
+
+// stop ends the playback, and gives what ended it first. An agent alone that was cut
+// off in the recorded run ends by itself, as it did there.
 func (p *Player) stop(e *Error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.stopped == nil && e.Kind == Cut {
+		return e
+	}
 	if p.stopped == nil {
 		p.stopped = e
 	}
@@ -212,6 +266,9 @@ func (p *Player) stop(e *Error) error {
 
 // advance gives a conversation's next exchange, if the request is the recorded one.
 func (p *Player) advance(s *script, m model.Meta, now request) (*exchange, *Error) {
+	if p.endsWithParent(s) {
+		return nil, p.cut(s, m)
+	}
 	for ; s.next < len(s.moves); s.next++ {
 		x, err := p.read(s, s.next)
 		if err != nil {
@@ -224,7 +281,7 @@ func (p *Player) advance(s *script, m model.Meta, now request) (*exchange, *Erro
 		if err != nil {
 			return nil, p.broken(s, m, err)
 		}
-		if found := compare(then, now, s.then.cuts); len(found) > 0 {
+		if found := compare(then, now); len(found) > 0 {
 			return nil, p.differs(s, m, found)
 		}
 		s.next++
@@ -266,16 +323,37 @@ func (s *script) follow(i int, x *exchange) error {
 	if x.Head != nil {
 		s.then.head = x.Head
 	}
+	had := len(s.then.messages)
+	s.reading = i
 	s.then.messages = append(s.then.messages[:x.Keep:x.Keep], x.Messages...)
-	before := s.header.Process
-	if i > 0 {
-		before = s.moves[i-1].process
-	}
-	if n := len(s.then.messages); x.Process > before && n > 0 {
-		if s.then.cuts == nil {
-			s.then.cuts = map[int]bool{}
-		}
-		s.then.cuts[n-1] = true
+	if x.Process > s.processBefore(i) {
+		s.cutOff(had)
 	}
 	return nil
 }
+
+// processBefore is the process that the conversation was in before its i-th exchange.
+func (s *script) processBefore(i int) int {
+	if i == 0 {
+		return s.header.Process
+	}
+	return s.moves[i-1].process
+}
+
+// cutOff notes what a continuing process told in its first request. Where the one
+// before was stopped within an answer, of which it kept a part, that part and what was
+// told stand behind the had messages of the request that was stopped.
+func (s *script) cutOff(had int) {
+	if s.then.cuts == nil {
+		s.then.cuts = map[int]cut{}
+	}
+	switch n := len(s.then.messages); {
+	case n == had+2 && had > 0 && s.stoppedLast():
+		s.then.cuts[had], s.then.cuts[had+1] = half, half
+	case n > 0:
+		s.then.cuts[n-1] = told
+	}
+}
+
+// stoppedLast: the exchange before the newest was ended by its caller.
+func (s *script) stoppedLast() bool { return s.reading > 0 && s.moves[s.reading-1].stopped }

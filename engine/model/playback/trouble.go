@@ -62,6 +62,14 @@ func (p *Player) ends(s *script, m model.Meta) *Error {
 	return e
 }
 
+// cut is the error of a subagent, or a search, that did not outlive its process in the
+// recorded run, while the agent it worked for was told so and went on.
+func (p *Player) cut(s *script, m model.Meta) *Error {
+	e := p.trouble(Cut, s, m)
+	e.text = e.head(m, "the recorded run was cut off here, and went on without this answer")
+	return e
+}
+
 // missing is the error of a conversation that the recording does not have.
 func (p *Player) missing(m model.Meta) *Error {
 	e := p.trouble(Missing, nil, m)
@@ -69,7 +77,7 @@ func (p *Player) missing(m model.Meta) *Error {
 	known := false
 	for _, s := range p.talks {
 		h := s.header
-		known = known || h.Step == m.Step && h.Role == m.Role
+		known = known || h.Step == m.Step && h.Role == m.Role && len(s.moves) > 0
 		if name := fmt.Sprintf("step %s (agent %s)", h.Step, h.Role); h.Agent == "" && h.Call == "" && !slices.Contains(had, name) {
 			had = append(had, name)
 		}

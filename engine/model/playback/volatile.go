@@ -26,7 +26,7 @@ var volatile = sync.OnceValue(func() []struct {
 		// Measured times: with a decimal point, or alone in parentheses.
 		{regexp.MustCompile(`\b(?:\d+h)?(?:\d+m)?\d+\.\d+ ?(?:ns|µs|μs|us|ms|s|sec|secs|seconds)\b`), "<duration>"},
 		{regexp.MustCompile(`\(\d+ ?(?:ns|µs|μs|us|ms|s)\)`), "(<duration>)"},
-		{regexp.MustCompile(`\b0x[0-9a-fA-F]{5,16}\b`), "<address>"},
+		{regexp.MustCompile(`\b0x[0-9a-fA-F]+\b`), "<address>"},
 		{regexp.MustCompile(`\b((?:goroutine|pid|PID|tid)[ =:]+)\d+\b`), "${1}<number>"},
 		// Names made at random below the folder for temporary files.
 		{regexp.MustCompile(`((?:/tmp|/var/tmp|/var/folders/[^/\s]+/[^/\s]+/T)/)(?:[\w.-]*\d{4,}[\w.-]*|tmp[\w.-]{6,})`), "${1}<name>"},

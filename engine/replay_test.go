@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -50,6 +51,24 @@ func TestReplay_takes_the_newest_results_of_each_step_or_those_of_one_run(t *tes
 	}
 }
 
+func TestReplay_passes_over_a_newer_run_that_only_failed(t *testing.T) {
+	rows := append(recordedRows(),
+		engine.Result{Run: "3", Step: "A", Error: "connection refused"},
+		engine.Result{Run: "3", Step: "C", Error: "connection refused"})
+	p := newBench(t).start()
+	all, err := p.Replay(context.Background(), flow(step("A"), step("C")), engine.ReplayOptions{Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []string
+	for _, r := range all {
+		runs = append(runs, r.Step+r.Result.Run)
+	}
+	if got := strings.Join(runs, " "); got != "A2 A2 C3" { // C has nothing else
+		t.Errorf("taken: %s", got)
+	}
+}
+
 func TestReplay_says_what_would_be_sent_back_and_goes_on(t *testing.T) {
 	a, b := step("A"), step("B")
 	a.Gate, a.OnReject = reject, send("more")
@@ -72,7 +91,7 @@ func TestReplay_of_what_is_not_there_is_an_error(t *testing.T) {
 		`no step is called "AA"`:          {Step: "AA"},
 		"nothing is recorded of run 2026": {Run: "2026"},
 	} {
-		if _, err := p.Replay(context.Background(), flow(step("A")), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := p.Replay(context.Background(), flow(step("A")), o); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, engine.ErrNoStep) != (o.Step != "") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

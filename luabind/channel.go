@@ -120,15 +120,39 @@ func (s *state) offerHuman(spec *engine.Spec, ch *human.Channel) {
 // would be told, and the state.
 func (s *state) channelAsk(L *lua.LState) int {
 	ch, question := s.checkChannel(L), L.CheckString(2)
-	var options []string
-	if t, ok := L.Get(3).(*lua.LTable); ok {
-		t.ForEach(func(_, v lua.LValue) { options = append(options, v.String()) })
-	}
+	options := s.askOptions(L)
 	var reply human.Reply
 	s.block(func(ctx context.Context) { reply = ch.Ask(ctx, "", question, options) })
 	L.Push(lua.LString(reply.Text))
 	L.Push(lua.LString(reply.Question.State))
 	return 2
+}
+
+// askOptions is the optional list of texts that a question offers.
+func (s *state) askOptions(L *lua.LState) (options []string) {
+	v := L.Get(3)
+	if v == lua.LNil {
+		return nil
+	}
+	plain, err := s.fromValue(v)
+	if m, ok := plain.(map[string]any); ok && len(m) == 0 {
+		return nil
+	}
+	list, ok := plain.([]any)
+	if err != nil || !ok {
+		s.misuse(L, "channel:ask: the options must be a list of texts, are a %s", s.describe(v))
+	}
+	for i, item := range list {
+		switch item := item.(type) {
+		case string:
+			options = append(options, item)
+		case float64:
+			options = append(options, lua.LNumber(item).String())
+		default:
+			s.misuse(L, "channel:ask: the options must be a list of texts; item %d is none", i+1)
+		}
+	}
+	return options
 }
 
 func (s *state) channelInbox(L *lua.LState) int {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -182,6 +183,9 @@ func TestContinuity_19_what_is_not_there_any_more_starts_fresh(t *testing.T) {
 			return os.WriteFile(lineage(b), []byte(`{"workspace":"`+b.dir+`","woke":1,"steps":{"A":"nobody"}}`), 0o644)
 		},
 		"broken": func(b *bench) error { return os.WriteFile(lineage(b), []byte(`{"works`), 0o644) },
+		"no file": func(b *bench) error {
+			return errors.Join(os.Remove(lineage(b)), os.Mkdir(lineage(b), 0o755))
+		},
 		"another workspace": func(b *bench) error {
 			raw, err := os.ReadFile(lineage(b))
 			if err != nil {

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -53,14 +55,14 @@ func OpenLineage(runDir, workspace string) *Lineage {
 // Steps are the remembered sessions by step. A file that is missing, unreadable,
 // broken or another workspace's counts as empty.
 func (l *Lineage) Steps() map[string]string {
-	file, _ := l.decode(l.read())
+	file, _ := l.load()
 	return file.Steps
 }
 
 // stepsOf are the remembered sessions of one workflow, and those of which nobody
 // said whose they are.
 func (l *Lineage) stepsOf(workflow string) (steps map[string]string, broken bool) {
-	file, broken := l.decode(l.read())
+	file, broken := l.load()
 	steps = map[string]string{}
 	for step, session := range file.Steps {
 		if of := file.Of[step]; of == "" || of == workflow {
@@ -80,7 +82,7 @@ func (l *Lineage) rememberOf(workflow, step, session string) error {
 
 // Woke is how many runs this directory has seen.
 func (l *Lineage) Woke() int {
-	file, _ := l.decode(l.read())
+	file, _ := l.load()
 	return file.Woke
 }
 
@@ -136,20 +138,29 @@ func (l *Lineage) Archive(into string, files ...string) (dir string, err error) 
 	return dir, nil
 }
 
-func (l *Lineage) read() []byte {
+// load reads the lineage; what is not ours, or cannot be read, comes back empty.
+func (l *Lineage) load() (file lineageFile, broken bool) {
+	raw, unreadable := l.read()
+	file, broken = l.decode(raw)
+	return file, broken || unreadable
+}
+
+func (l *Lineage) read() (raw []byte, unreadable bool) {
 	if l.memory != nil {
 		l.memory.mu.Lock()
 		defer l.memory.mu.Unlock()
-		return l.memory.raw
+		return l.memory.raw, false
 	}
 	raw, err := os.ReadFile(l.path)
-	if err != nil {
-		return nil
-	}
-	return raw
+	return raw, err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 func (l *Lineage) change(apply func(*lineageFile)) error {
+	if _, unreadable := l.read(); unreadable {
+		if err := os.Rename(l.path, asideName(l.path, l.now())); err != nil {
+			return fmt.Errorf("the lineage cannot be read, nor moved aside: %w", err)
+		}
+	}
 	changed := func(old []byte) ([]byte, error) {
 		file, broken := l.decode(old)
 		if broken {

@@ -133,6 +133,10 @@ func encodeRows(kept []json.RawMessage, rows []Result) ([]byte, error) {
 // moveAside keeps the bytes of a broken file beside it, under the time, and
 // returns the new path.
 func moveAside(path string, old []byte, now time.Time) (string, error) {
-	aside := fmt.Sprintf("%s.broken-%s", path, now.Format("20060102-150405.000"))
+	aside := asideName(path, now)
 	return aside, atomicfile.Write(aside, old, 0o644)
+}
+
+func asideName(path string, now time.Time) string {
+	return fmt.Sprintf("%s.broken-%s", path, now.Format("20060102-150405.000"))
 }

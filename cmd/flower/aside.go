@@ -65,12 +65,18 @@ var asidePrompt = map[string]string{
 	"zh": "这次运行最近的事件，从旧到新：\n\n%s\n问题：\n\n%s",
 }
 
+// question is asked from the side; tell takes the answer, or why there is none.
+type question struct {
+	text string
+	tell func(ok bool, text string)
+}
+
 // aside answers one question after the other.
 type aside struct {
 	c         *cli
 	b         *bed
 	cancel    context.CancelFunc
-	questions chan string
+	questions chan question
 	wait      sync.WaitGroup
 
 	session string // of the last answer: a question may lean on the one before
@@ -78,21 +84,22 @@ type aside struct {
 
 func (c *cli) newAside(b *bed) *aside {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &aside{c: c, b: b, cancel: cancel, questions: make(chan string, maxAsides)}
+	s := &aside{c: c, b: b, cancel: cancel, questions: make(chan question, maxAsides)}
 	s.wait.Go(func() { s.work(ctx) })
 	return s
 }
 
-// ask takes a question and gives the receipt. The answer is printed later.
-func (s *aside) ask(question string) string {
-	if question == "" {
-		return "! a question follows the question mark: ? what is it doing"
+// ask takes a question and gives the receipt. tell is called later, by another
+// goroutine, unless the run ends before.
+func (s *aside) ask(text string, tell func(ok bool, text string)) (receipt string, err error) {
+	if text == "" {
+		return "", errors.New("a question follows the question mark: ? what is it doing")
 	}
 	select {
-	case s.questions <- question:
-		return "* asked from the side; the run goes on"
+	case s.questions <- question{text, tell}:
+		return "asked from the side; the run goes on", nil
 	default:
-		return "! too many questions wait for an answer; this one is dropped"
+		return "", errors.New("too many questions wait for an answer; this one is dropped")
 	}
 }
 
@@ -108,17 +115,17 @@ func (s *aside) work(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case question := <-s.questions:
+		case q := <-s.questions:
 			if rt == nil {
 				made, done, err := s.open()
 				if err != nil {
-					s.b.sinks.screen.say("! nobody can be asked: " + err.Error())
+					q.tell(false, "nobody can be asked: "+err.Error())
 					continue
 				}
 				defer done()
 				rt = made
 			}
-			s.answer(ctx, rt, question)
+			s.answer(ctx, rt, q)
 		}
 	}
 }
@@ -166,22 +173,30 @@ func (s *aside) workbench() (*workbench.Bench, error) {
 	return nil, nil
 }
 
-func (s *aside) answer(ctx context.Context, rt *engine.Runtime, question string) {
+func (s *aside) answer(ctx context.Context, rt *engine.Runtime, q question) {
 	spec := engine.Oracle(engine.RoleOptions{Lang: rt.Lang()})
 	if !rt.Harness().Prices(ctx, s.b.src.name) {
 		spec.MaxBudgetUSD = 0 // it could not be held; the turns are bounded still
 	}
-	prompt := fmt.Sprintf(asidePrompt[rt.Lang()], s.b.sinks.recent.digest(), question)
+	prompt := fmt.Sprintf(asidePrompt[rt.Lang()], s.b.sinks.recent.digest(), q.text)
 	r, err := rt.Run(ctx, spec, prompt, engine.RunOptions{Resume: s.session})
-	screen := s.b.sinks.screen
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		screen.say("! no answer from the side: " + err.Error())
+		q.tell(false, "no answer from the side: "+err.Error())
 	case !r.OK:
-		screen.say("! no answer from the side: " + r.Error)
+		q.tell(false, "no answer from the side: "+r.Error)
 	default:
 		s.session = r.SessionID
-		screen.sayBehind("  aside: ", r.LastMessage)
+		q.tell(true, r.LastMessage)
 	}
+}
+
+// sayAside shows an answer from the side, or why there is none.
+func (s *screen) sayAside(ok bool, text string) {
+	if !ok {
+		s.say("! " + text)
+		return
+	}
+	s.sayBehind("  aside: ", text)
 }

@@ -20,7 +20,6 @@ import (
 
 // checkCommand looks at scripts without running them.
 type checkCommand struct {
-	JSON    bool     `name:"json" help:"Print a JSON object."`
 	Scripts []string `arg:"" name:"script.lua" help:"The scripts, and rehearsals."`
 }
 
@@ -76,7 +75,7 @@ func (a *app) check(ctx context.Context, c *cli) (err error) {
 		}
 		all.add(script, report)
 	}
-	if err := a.printChecked(all, c.Check.JSON); err != nil {
+	if err := a.printChecked(all, c.JSON); err != nil {
 		return err
 	}
 	if all.Errors > 0 {

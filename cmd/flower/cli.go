@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,13 +16,14 @@ import (
 type globals struct {
 	Workspace string `short:"w" placeholder:"DIR" default:"." help:"Folder the agents work in."`
 	RunDir    string `short:"r" placeholder:"DIR" help:"Folder for accounts and transcripts (default: runs in the workspace)."`
-	Verbose   bool   `short:"v" help:"Show thinking, tool results, subagents and where settings come from."`
+	Verbose   bool   `short:"v" help:"Show thinking, results of tools, what subagents say, and where a script failed."`
 	Harness   string `placeholder:"NAME" enum:"native,claude" default:"native" help:"What does the work: native, or claude (drives the Claude Code CLI)."`
 	Model     string `placeholder:"NAME" help:"Model for agents that name none."`
 	Rehearse  string `placeholder:"FILE" help:"Let a Lua function play the model: no key, no network."`
 	Record    string `placeholder:"DIR" help:"Keep every request and answer in a folder, for --playback."`
 	Playback  string `placeholder:"DIR" help:"Let a recording answer: no key, no network. A request that is not the recorded one ends the run."`
 	Events    string `placeholder:"FILE" help:"Write events as JSON Lines to a file, or to standard output (-)."`
+	JSON      bool   `name:"json" help:"Print for programs: a run as JSON Lines, what other commands find as JSON."`
 	Fresh     bool   `help:"Run every step in a new session, whatever earlier runs left."`
 	From      string `placeholder:"STEP" help:"Begin at a step, with the recorded results of those before it."`
 	Trust     bool   `help:"Give the script Lua's io and os."`
@@ -43,6 +43,7 @@ type cli struct {
 	Once       onceCommand       `cmd:"" help:"Run one agent on one prompt."`
 	Sessions   sessionsCommand   `cmd:"" help:"List, show, export, import, fork, delete, check and back up sessions."`
 	Runs       runsCommand       `cmd:"" help:"Show the accounts, or where the context went."`
+	Attach     attachCommand     `cmd:"" help:"Look at a run that is at work, answer and steer it."`
 	Setup      setupCommand      `cmd:"" help:"Ask for key, gateway and model, try them, and write them down."`
 	Init       initCommand       `cmd:"" help:"Make a first script with its rehearsal and what an editor wants."`
 	Check      checkCommand      `cmd:"" help:"Say what cannot work in scripts, without running them."`
@@ -106,7 +107,8 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		return g.explain(err, own)
 	}
 	command, rest, _ := strings.Cut(parsed.Command(), " ")
-	if err := errors.Join(checkUse(command, parsed), c.checkGiven()); err != nil {
+	sub, _, _ := strings.Cut(rest, " ")
+	if err := errors.Join(a.prepare(c, command, sub), checkUse(command, parsed), c.checkGiven()); err != nil {
 		return err
 	}
 	switch command {
@@ -115,10 +117,11 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	case "once":
 		return a.runOnce(ctx, c)
 	case "sessions":
-		sub, _, _ := strings.Cut(rest, " ")
 		return a.sessions(ctx, c, sub)
 	case "runs":
 		return a.runs(ctx, c)
+	case "attach":
+		return a.attach(ctx, c)
 	case "setup":
 		return a.setup(ctx, c)
 	case "init":
@@ -134,8 +137,7 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 	case "completion":
 		return a.completion(c)
 	case "version":
-		fmt.Fprintln(a, versionText())
-		return nil
+		return a.version(c)
 	default:
 		if strings.HasSuffix(c.Run.Script, luabind.TestSuffix) {
 			return wrongUse("%s holds tests: flower test %s", c.Run.Script, shellWord(c.Run.Script))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
@@ -33,6 +34,7 @@ type console struct {
 	restore func() // the terminal's state before; nil: unchanged
 	ended   bool
 
+	resumed time.Time // after a Ctrl-Z
 	signals chan os.Signal
 	wait    sync.WaitGroup
 }
@@ -146,12 +148,11 @@ func (c *console) close() {
 func (c *console) watch() {
 	for sig := range c.signals {
 		c.mu.Lock()
-		if sig == syscall.SIGCONT && c.restore != nil && !c.ended && inForeground(c.keys) {
-			if restore, err := byKey(c.keys); err == nil {
-				c.restore = restore
+		if sig == syscall.SIGCONT && !c.ended {
+			if time.Since(c.resumed) > time.Second { // who stopped us asked nobody
+				c.drawn = nil // a shell has written there
 			}
-			c.flush(&bytes.Buffer{}, ansi.SetModeBracketedPaste)
-			c.drawn = nil // a shell has written there
+			c.takeKeys()
 		}
 		c.refresh()
 		c.mu.Unlock()
@@ -183,6 +184,8 @@ func (c *console) press(k key) {
 	switch {
 	case entered:
 		c.take(&b, text)
+	case k.code == keySuspend:
+		c.suspend(&b)
 	case k.code == keyRedraw:
 		b.WriteString(ansi.EraseEntireScreen + ansi.CursorHomePosition)
 	case k.cut:
@@ -207,6 +210,33 @@ func (c *console) take(b *bytes.Buffer, text string) {
 }
 
 // What follows is called with the lock held.
+
+// stopTime is how long a stop may take to come.
+const stopTime = 100 * time.Millisecond
+
+// suspend is Ctrl-Z: it stops the process, and those it runs with, with the terminal
+// as it was before. Nothing is printed in the moment until then; where there is no
+// shell that could let us go on, we are not stopped.
+func (c *console) suspend(b *bytes.Buffer) {
+	_ = c.flush(b, ansi.ResetModeBracketedPaste) // see press
+	b.Reset()
+	c.restore()
+	_ = syscall.Kill(0, syscall.SIGTSTP) // on failure we go on
+	time.Sleep(stopTime)
+	c.resumed = time.Now()
+	c.takeKeys()
+}
+
+// takeKeys gets the keys after a stop, unless we are in the background now.
+func (c *console) takeKeys() {
+	if c.restore == nil || !inForeground(c.keys) {
+		return
+	}
+	if restore, err := byKey(c.keys); err == nil {
+		c.restore = restore
+	}
+	c.flush(&bytes.Buffer{}, ansi.SetModeBracketedPaste)
+}
 
 func (c *console) refresh() {
 	var b bytes.Buffer

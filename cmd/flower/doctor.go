@@ -11,7 +11,6 @@ import (
 type doctorCommand struct {
 	Topic  []string `arg:"" optional:"" help:"command LINE: is the line an ephemeral command, and which part decides."`
 	Online bool     `help:"Look whether the model's address can be reached too; costs nothing."`
-	JSON   bool     `name:"json" help:"Print a JSON object."`
 }
 
 // What an exam came to. A problem would stop a run.
@@ -65,7 +64,7 @@ func (d *diagnosis) well(area, name, format string, args ...any) {
 // what to do about what is missing. It changes nothing.
 func (a *app) doctor(ctx context.Context, c *cli) error {
 	if len(c.Doctor.Topic) > 0 {
-		return a.doctorCommand(c.Doctor.Topic)
+		return a.doctorCommand(c.Doctor.Topic, c.JSON)
 	}
 	workspace, runDir, err := c.existing()
 	if err != nil {
@@ -78,7 +77,7 @@ func (a *app) doctor(ctx context.Context, c *cli) error {
 	d.programs(ctx, workspace, c.Harness)
 	d.network(ctx, endpoint, c.Doctor.Online)
 	d.terminal(a)
-	if c.Doctor.JSON {
+	if c.JSON {
 		err = writeJSON(a, d)
 	} else {
 		err = a.printDiagnosis(d)
@@ -134,11 +133,24 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	return p.Flush()
 }
 
+// explained is the verdict on a command line for programs.
+type explained struct {
+	Ephemeral bool   `json:"ephemeral"`
+	Part      string `json:"part"` // that decided
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	Reason    string `json:"reason"`
+}
+
 // doctorCommand explains whether a command line is ephemeral.
-func (a *app) doctorCommand(topic []string) error {
+func (a *app) doctorCommand(topic []string, asJSON bool) error {
 	if topic[0] != "command" || len(topic) != 2 {
 		return wrongUse(`flower doctor takes nothing, or: command "LINE"`)
 	}
-	fmt.Fprintln(a, strings.TrimSpace(clean(shell.Explain(topic[1]).String())))
+	verdict := shell.Explain(topic[1])
+	if asJSON {
+		return writeJSON(a, explained{verdict.Ephemeral, verdict.Part, verdict.Line, verdict.Col, verdict.Reason})
+	}
+	fmt.Fprintln(a, strings.TrimSpace(clean(verdict.String())))
 	return nil
 }

@@ -38,16 +38,17 @@ Then flower first.lua runs it. What else a beginning needs:
 // listed uses all of them.
 var inUse = map[string][]string{
 	"once":       {"workspace", "run-dir", "verbose", "harness", "model", "rehearse", "record", "playback", "events", "json", "lang", "compute-limit"},
-	"sessions":   {"workspace", "run-dir", "verbose"},
-	"runs":       {"workspace", "run-dir"},
+	"sessions":   {"workspace", "run-dir", "verbose", "json"},
+	"runs":       {"workspace", "run-dir", "json"},
 	"setup":      {"workspace"},
 	"init":       {"workspace"},
-	"check":      {"workspace", "harness", "trust", "lang", "compute-limit"},
-	"test":       {"workspace", "verbose", "trust", "lang", "compute-limit"},
-	"replay":     {"workspace", "run-dir", "trust", "lang", "compute-limit"},
-	"doctor":     {"workspace", "run-dir", "harness", "lang"},
+	"check":      {"workspace", "harness", "trust", "lang", "compute-limit", "json"},
+	"test":       {"workspace", "verbose", "trust", "lang", "compute-limit", "json"},
+	"replay":     {"workspace", "run-dir", "trust", "lang", "compute-limit", "json"},
+	"doctor":     {"workspace", "run-dir", "harness", "lang", "json"},
+	"attach":     {"workspace", "run-dir", "verbose", "json"},
 	"completion": {},
-	"version":    {},
+	"version":    {"json"},
 }
 
 // means reports whether a global flag means something to a command.

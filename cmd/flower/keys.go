@@ -28,6 +28,7 @@ const (
 	keyKillToStart
 	keyKillWord
 	keyRedraw
+	keySuspend
 )
 
 // key is one press of a key, or a paste.
@@ -47,7 +48,7 @@ var controls = map[rune]keyCode{
 	'\r': keyEnter, '\n': keyEnter, 0x7f: keyBackspace, 'H' - '@': keyBackspace,
 	'A' - '@': keyHome, 'B' - '@': keyLeft, 'D' - '@': keyDelete, 'E' - '@': keyEnd, 'F' - '@': keyRight,
 	'K' - '@': keyKillToEnd, 'L' - '@': keyRedraw, 'N' - '@': keyDown, 'P' - '@': keyUp,
-	'U' - '@': keyKillToStart, 'W' - '@': keyKillWord,
+	'U' - '@': keyKillToStart, 'W' - '@': keyKillWord, 'Z' - '@': keySuspend,
 }
 
 // read gives the next key; the error is the input's.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/term"
+
+	"github.com/flowerlua/flower/internal/live"
 )
 
 // The exit codes (SPEC 17.2).
@@ -42,7 +44,10 @@ type app struct {
 	out, err io.Writer
 
 	signals *signals
-	console *console // nil until something is printed for a run
+	end     *end         // how a run ended; nil: the command runs no agents
+	streams []*stream    // that are written to
+	live    *live.Server // nil: nobody can attach
+	console *console     // nil until something is printed for a run
 	typed   input
 	drained bool  // standard input was read as an ask
 	lost    error // why something that was to be printed was not
@@ -72,29 +77,46 @@ func run(words []string, out, errOut io.Writer) (code int, sig os.Signal) {
 	if a.console != nil {
 		a.console.close()
 	}
-	if sig := a.signals.fatal(); sig != nil {
-		return exitFailed, sig
+	code, text := a.explainEnd(err)
+	if text != "" {
+		a.complain(text)
 	}
-	return a.report(err), nil
+	if a.end != nil {
+		code = a.finish(code, a.signals.fatal(), text)
+	}
+	return code, a.signals.fatal()
 }
 
-// report prints an error for the person who reads it and gives the exit code.
-func (a *app) report(err error) int {
-	var usage *usageError
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.Is(err, errLeft):
-		return exitInterrupted
-	case errors.Is(err, errInterrupted):
-		a.complain("interrupted; the accounts are written, run the same command to go on")
-		return exitInterrupted
-	case errors.As(err, &usage):
-		a.complain(usage.text)
-		return exitUsage
+// report prints an error for the person who reads it.
+func (a *app) report(err error) {
+	if _, text := a.explainEnd(err); text != "" {
+		a.complain(text)
 	}
-	a.complain(strings.TrimSpace(err.Error()))
-	return exitFailed
+}
+
+const runAgain = "; the accounts are written, run the same command to go on"
+
+// explainEnd gives the exit code and what a person is told.
+func (a *app) explainEnd(err error) (code int, text string) {
+	var usage *usageError
+	sig := a.signals.fatal()
+	switch {
+	case sig == syscall.SIGPIPE:
+		return exitFailed, "" // nobody reads any more
+	case sig != nil && a.end == nil:
+		return exitFailed, ""
+	case sig != nil:
+		return exitFailed, "ended by a signal (" + sig.String() + ")" + runAgain
+	case err == nil:
+		return exitDone, ""
+	case errors.Is(err, errLeft):
+		return exitInterrupted, ""
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted, "interrupted" + runAgain
+	case errors.As(err, &usage):
+		return exitUsage, usage.text
+	}
+	return exitFailed, strings.TrimSpace(err.Error())
 }
 
 // complain prints a message, on a terminal within its width.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,7 +46,7 @@ func (a *app) runOnce(ctx context.Context, c *cli) (err error) {
 		return err
 	}
 	var refused *refusals
-	b, err := a.open(c, func(b *bed, config *engine.Config) {
+	b, err := a.open(c, "once", func(b *bed, config *engine.Config) {
 		refused = &refusals{Harness: config.Harness}
 		config.Harness = refused
 		b.sinks.hide = func(e event.Event) bool { return e.Kind == event.Error && refused.err.Load() != nil }
@@ -69,8 +68,9 @@ func (a *app) runOnce(ctx context.Context, c *cli) (err error) {
 		spec.MaxBudgetUSD = *o.Budget
 	}
 	r, err := b.rt.Run(ctx, spec, strings.Join(o.Prompt, " "), engine.RunOptions{Resume: o.Resume, Fork: o.Fork})
-	b.rt.Close()
+	b.settle()
 	if err != nil {
+		a.end.fill(b.rt, engine.Ending{}, time.Since(b.start))
 		return err
 	}
 	if order := refused.err.Load(); order != nil {
@@ -78,9 +78,10 @@ func (a *app) runOnce(ctx context.Context, c *cli) (err error) {
 		return o.explain(order)
 	}
 	ending := engine.Ending{Run: r.Run, OK: r.OK, FailedAt: r.Step, Reason: r.Error, Interrupted: ctx.Err() != nil, Results: []engine.Result{r}, CostUSD: r.CostUSD}
+	a.end.fill(b.rt, ending, time.Since(b.start))
 	err = b.ended(ctx, r.OK, b.sinks.screen.closing(ctx, b.rt, ending, b.src.note, time.Since(b.start)))
-	if r.SessionID != "" {
-		fmt.Fprintf(a, "session %s\n", r.SessionID)
+	if r.SessionID != "" && !c.JSON {
+		b.sinks.screen.last("session " + r.SessionID)
 	}
 	return err
 }

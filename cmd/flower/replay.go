@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,11 +60,15 @@ func (a *app) replayWatch(ctx context.Context, c *cli) error {
 		if err != nil {
 			a.report(err)
 		}
-		fmt.Fprintf(a, "-- waiting for a change of %s (Ctrl-C ends)\n", clean(c.Replay.Script))
+		var said io.Writer = a
+		if c.JSON {
+			said = a.err
+		}
+		fmt.Fprintf(said, "-- waiting for a change of %s (Ctrl-C ends)\n", clean(c.Replay.Script))
 		if err := waitForChange(ctx, c.Replay.Script, before); err != nil {
 			return err
 		}
-		fmt.Fprintln(a)
+		fmt.Fprintln(said)
 	}
 }
 
@@ -96,7 +102,11 @@ func (a *app) replayOnce(ctx context.Context, c *cli) (err error) {
 	}
 	found, err := program.Replay(ctx, rt, c.Replay.Args, o)
 	err = errors.Join(err, done())
-	failed := a.printReplayed(found, o)
+	show := a.printAttempt
+	if c.JSON {
+		show = a.writeAttempt
+	}
+	failed := a.showReplayed(found, o, show)
 	if errors.Is(err, engine.ErrNoStep) {
 		return wrongUse("--step: %v", err)
 	}
@@ -135,9 +145,9 @@ var verdicts = map[engine.Verdict]string{
 	engine.VerdictPass: "passed", engine.VerdictReject: "rejected", engine.VerdictAbort: "aborted", engine.VerdictBroken: "broken",
 }
 
-// printReplayed shows each attempt; the error counts the steps whose last attempt
+// showReplayed shows each attempt; the error counts the steps whose last attempt
 // does not pass.
-func (a *app) printReplayed(all []engine.Replayed, o engine.ReplayOptions) error {
+func (a *app) showReplayed(all []engine.Replayed, o engine.ReplayOptions, show func(engine.Replayed)) error {
 	last := map[string]engine.Verdict{}
 	run := ""
 	for _, r := range all {
@@ -146,7 +156,7 @@ func (a *app) printReplayed(all []engine.Replayed, o engine.ReplayOptions) error
 			run = of
 			a.tellRun(r, o)
 		}
-		a.printAttempt(r)
+		show(r)
 	}
 	failed := 0
 	for _, v := range last {
@@ -158,6 +168,26 @@ func (a *app) printReplayed(all []engine.Replayed, o engine.ReplayOptions) error
 		return fmt.Errorf("%s would not pass", counted(failed, "step"))
 	}
 	return nil
+}
+
+// replayedLine is an attempt for programs.
+type replayedLine struct {
+	Step      string         `json:"step"`
+	Label     string         `json:"label,omitempty"` // of the attempt; empty: none is recorded
+	Run       string         `json:"run,omitempty"`
+	SessionID string         `json:"session_id,omitempty"`
+	Verdict   engine.Verdict `json:"verdict"`
+	Was       string         `json:"was,omitempty"` // what the gate made of it when it was recorded
+	Reason    string         `json:"reason,omitempty"`
+	Sent      string         `json:"sent,omitempty"` // back to the session; empty where the step would start over
+	Value     string         `json:"value,omitempty"`
+}
+
+func (a *app) writeAttempt(r engine.Replayed) {
+	line, err := json.Marshal(replayedLine{r.Step, r.Result.Step, r.Result.Run, r.Result.SessionID, r.Verdict, r.Result.Gate, r.Reason, r.Sent, r.Value})
+	if err == nil { // texts can be encoded
+		fmt.Fprintf(a, "%s\n", line)
+	}
 }
 
 func (a *app) printAttempt(r engine.Replayed) {

@@ -18,6 +18,7 @@ import (
 	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/model/anthropic"
 	"github.com/flowerlua/flower/engine/shell"
+	"github.com/flowerlua/flower/internal/live"
 	"github.com/flowerlua/flower/luabind"
 	"github.com/flowerlua/flower/settings"
 	"github.com/flowerlua/flower/store"
@@ -46,13 +47,16 @@ type bed struct {
 	src   *source
 	sinks *sinks
 	talk  *conversation // nil: nobody can type
+	aside *aside
+	live  *live.Server // nil: nobody can attach
+	pause pause
 	start time.Time
 	end   func() // what the app has set up for the run
 }
 
 // open makes a bed. Everything that can be wrong with the command is found before
 // a folder is made.
-func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error) {
+func (a *app) open(c *cli, script string, adjust func(*bed, *engine.Config)) (_ *bed, err error) {
 	workspace, runDir, err := c.places()
 	if err != nil {
 		return nil, err
@@ -85,8 +89,16 @@ func (a *app) open(c *cli, adjust func(*bed, *engine.Config)) (_ *bed, err error
 		return nil, errors.Join(err, b.close())
 	}
 	b.sinks.screen.say(b.src.warning)
+	b.aside = c.newAside(b)
 	a.talk(c, b)
+	a.begin(b, script)
 	return b, nil
+}
+
+// settle delivers the last events.
+func (b *bed) settle() {
+	b.rt.Close()
+	b.sinks.settle()
 }
 
 // close ends the run's parts, those that were opened.
@@ -95,12 +107,18 @@ func (b *bed) close() error {
 	if b.talk != nil {
 		b.talk.end()
 	}
+	if b.live != nil {
+		b.live.Stop()
+	}
+	if b.aside != nil {
+		b.aside.close()
+	}
 	if b.rt != nil {
-		b.rt.Close()
+		b.settle()
 	}
 	var err error
 	if b.sinks != nil {
-		err = b.sinks.close()
+		b.sinks.screen.stop()
 	}
 	if b.db != nil {
 		err = errors.Join(err, b.db.Close())
@@ -119,21 +137,22 @@ func (a *app) runScript(ctx context.Context, c *cli, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.runProgram(ctx, c, program, args, nil)
+	return a.runProgram(ctx, c, c.Run.Script, program, args, nil)
 }
 
 func (c *cli) luaOptions(values map[string]any) *luabind.Options {
 	return &luabind.Options{Fresh: c.Fresh, From: c.From, Trust: c.Trust, ComputeLimit: c.ComputeLimit, Values: values}
 }
 
-func (a *app) runProgram(ctx context.Context, c *cli, program *luabind.Program, args []string, adjust func(*bed, *engine.Config)) (err error) {
-	b, err := a.open(c, adjust)
+func (a *app) runProgram(ctx context.Context, c *cli, script string, program *luabind.Program, args []string, adjust func(*bed, *engine.Config)) (err error) {
+	b, err := a.open(c, script, adjust)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	ending, err := program.Run(ctx, b.rt, args)
-	b.rt.Close()
+	b.settle()
+	a.end.fill(b.rt, ending, time.Since(b.start))
 	if err != nil {
 		b.sinks.screen.stop()
 		return b.ended(ctx, false, a.explain(ctx, c, err))
@@ -232,66 +251,74 @@ func (c *cli) source(workspace, runDir string) (*source, error) {
 	}, nil
 }
 
-// sinks are where a run's events go.
+// sinks are where a run's events go, each behind a queue of its own: one that blocks
+// holds up no other.
 type sinks struct {
+	fan    *event.Fanout
 	screen *screen
 	recent *recent
-	file   *eventFile // nil without --events
-	onAsk  func()     // told of each question; nil: nobody
+	onAsk  func() // told of each question; nil: nobody
 	// hide: the event is not shown to a person, who is told otherwise; nil: all are.
 	hide func(event.Event) bool
 }
 
+// lastEvents is how long a sink may take for the last events.
+const lastEvents = 2 * time.Second
+
+// Emit takes an event of the run.
 func (s *sinks) Emit(e event.Event) {
+	e = fromScript(e)
 	s.recent.Emit(e)
+	s.fan.Emit(e)
+}
+
+// show prints an event.
+func (s *sinks) show(e event.Event) {
 	if s.hide == nil || !s.hide(e) {
 		s.screen.Emit(e)
 	}
 	if e.Kind == event.Ask && e.Payload["state"] == "asked" && s.onAsk != nil {
 		s.onAsk()
 	}
-	if s.file != nil {
-		s.file.Emit(e)
-	}
 }
 
-func (s *sinks) close() error {
-	s.screen.stop()
-	if s.file != nil {
-		return s.file.close()
-	}
-	return nil
-}
+// settle waits until the last events are delivered, if the sinks still take them.
+func (s *sinks) settle() { s.fan.CloseWithin(lastEvents) }
 
-// openSinks: with --events - standard output carries the events alone, and what a
-// person reads goes to standard error.
+// openSinks opens the file of --events, too.
 func (a *app) openSinks(c *cli) (*sinks, error) {
-	s := &sinks{recent: &recent{}}
 	if c.Events == "-" {
-		s.file = newEventFile(guarded{a.out, a.signals}, nil)
+		a.streams = append(a.streams, newStream("--events", guarded{a.out, a.signals}, nil))
 	} else if c.Events != "" {
 		f, err := os.OpenFile(c.Events, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 		if err != nil {
-			return nil, fmt.Errorf("events: %w", err)
+			return nil, fmt.Errorf("--events: %w", err)
 		}
-		s.file = newEventFile(f, f)
+		a.streams = append(a.streams, newStream("--events", f, f))
 	}
-	s.screen = newScreen(a.openConsole(c), c.Verbose)
+	s := &sinks{fan: event.NewFanout(nil), recent: &recent{}, screen: newScreen(a.openConsole(c), c.Verbose)}
+	s.screen.quiet = c.JSON
+	s.fan.Add(event.SinkFunc(s.show))
 	return s, nil
 }
 
-// openConsole gives the one console of the process.
+// openConsole gives the one console of the process. Where standard output carries a
+// stream, what a person reads goes to standard error; with --json that is little, and
+// nobody edits a line there.
 func (a *app) openConsole(c *cli) *console {
 	if a.console == nil {
-		human := a.out
-		if c.Events == "-" {
+		human, in := a.out, a.in
+		if c.Events == "-" || c.JSON {
 			human = a.err
 		}
-		in := a.in
 		if a.drained {
 			in = nil
 		}
-		a.console = newConsole(in, human, guarded{human, a.signals})
+		out := guarded{human, a.signals}
+		if c.JSON {
+			human = nil
+		}
+		a.console = newConsole(in, human, out)
 		a.signals.before(a.console.close)
 	}
 	return a.console

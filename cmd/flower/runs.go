@@ -20,7 +20,6 @@ import (
 type runsCommand struct {
 	Run    string `arg:"" optional:"" help:"The beginning of the ids of runs (a day), or last. Without it: all runs, and for --report the last."`
 	Report bool   `help:"Show where the context went."`
-	JSON   bool   `name:"json" help:"Print a JSON array."`
 }
 
 // account is a run with its rows in the manifest.
@@ -57,7 +56,7 @@ func (a *app) runs(ctx context.Context, c *cli) error {
 	if cmd.Report {
 		return a.reportContext(ctx, c, accounts)
 	}
-	if cmd.JSON {
+	if c.JSON {
 		return a.runsJSON(dir, accounts)
 	}
 	p := newPage(a.out)

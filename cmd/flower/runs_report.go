@@ -86,7 +86,7 @@ func (a *app) reportContext(ctx context.Context, c *cli, accounts []account) err
 	if err := f.db.Close(); err != nil {
 		return err
 	}
-	if c.Runs.JSON {
+	if c.JSON {
 		return errors.Join(writeJSON(a, reports), damage)
 	}
 	p := newPage(a.out)

@@ -26,6 +26,7 @@ const (
 type screen struct {
 	console *console
 	verbose bool
+	quiet   bool // a program reads the events: a person is told what else there is
 	colour  bool
 	width   int
 	start   time.Time
@@ -37,6 +38,7 @@ type screen struct {
 	total  int
 	tokens int64
 	cost   float64
+	mails  []string // sent from here, and not shown yet
 	ended  bool
 	done   chan struct{} // closed at the end
 	wait   sync.WaitGroup
@@ -85,13 +87,14 @@ func (s *screen) stop() {
 func (s *screen) Emit(e event.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	if s.ended || s.quiet {
 		return
 	}
 	s.width = s.console.width()
 	s.note(e)
 	text := s.render(e)
-	if text != "" && e.Kind != event.Step && e.Step != "" && e.Step != s.label {
+	// What is sent back belongs to the attempt before, not to the one it begins.
+	if text != "" && e.Kind != event.Step && e.Step != "" && e.Step != s.label && e.Payload["rejected"] != true {
 		s.label = e.Step
 		text = s.oneLine("-- ", e.Step) + "\n" + text
 	}
@@ -132,16 +135,22 @@ func (s *screen) note(e event.Event) {
 	}
 }
 
+// number is a whole number of a payload, which may have been JSON.
 func number(v any) int {
-	n, _ := v.(int)
-	return n
+	switch n := v.(type) {
+	case int:
+		return n
+	case float64:
+		return int(n)
+	}
+	return 0
 }
 
 // render is what a person sees of an event; "" is nothing.
 func (s *screen) render(e event.Event) string {
 	indent := "  "
 	if e.Subagent != "" {
-		if !s.verbose && e.Kind != event.ToolCall {
+		if !s.verbose && e.Kind != event.ToolCall && !failed(e) {
 			return ""
 		}
 		indent = "    | "
@@ -156,20 +165,48 @@ func (s *screen) render(e event.Event) string {
 			return "" // the question itself is shown
 		}
 		return s.paint(dim, s.oneLine(indent+"> "+e.Tool+": ", e.Text))
-	case event.Task, event.System:
-		return s.wrap(indent+"* ", e.Text)
+	case event.Task, event.System, event.Handoff, event.Reset:
+		text := e.Text
+		if words, _ := e.Payload["words"].(string); words != "" {
+			text += ", told: " + words // by whoever interrupted it
+		}
+		return s.wrap(indent+"* ", text)
 	case event.Ask:
 		return s.renderAsk(e)
 	case event.Error:
 		return s.paint(red, s.wrap(indent+"! ", e.Text))
 	case event.Retry:
 		return s.wrap(indent+"~ ", fmt.Sprintf("again in %.0f s (attempt %d)", seconds(e.Payload["delay_s"]), number(e.Payload["attempt"])))
-	case event.Thinking, event.ToolResult:
+	case event.ToolResult:
+		return s.renderResult(indent, e)
+	case event.Thinking:
 		if s.verbose {
 			return s.wrap(indent+". ", e.Text)
 		}
 	}
 	return ""
+}
+
+// failed: the call was refused, or went wrong.
+func failed(e event.Event) bool {
+	return e.Kind == event.ToolResult && (e.Payload["denied"] == true || e.Payload["is_error"] == true)
+}
+
+// renderResult shows that a call failed also to whoever does not want to see results.
+func (s *screen) renderResult(indent string, e event.Event) string {
+	look, mark := "", ". "
+	switch {
+	case e.Payload["denied"] == true:
+		look, mark = red, "! refused: "
+	case failed(e):
+		look, mark = dim, "! failed: "
+	case !s.verbose:
+		return ""
+	}
+	if s.verbose {
+		return s.paint(look, s.wrap(indent+mark, e.Text))
+	}
+	return s.paint(look, s.oneLine(indent+mark, e.Text))
 }
 
 func seconds(v any) float64 {
@@ -229,7 +266,7 @@ func (s *screen) wrap(indent, text string) string {
 
 // oneLine cuts a text to one line.
 func (s *screen) oneLine(prefix, text string) string {
-	text = strings.ReplaceAll(clean(text), "\n", " ; ")
+	text = strings.ReplaceAll(strings.TrimSpace(clean(text)), "\n", " ; ")
 	return ansi.Truncate(prefix+text, s.width, "…")
 }
 
@@ -249,19 +286,11 @@ func (s *screen) showStatus() {
 // manifest's path. What is not a success is the returned error.
 func (s *screen) closing(ctx context.Context, rt *engine.Runtime, e engine.Ending, note string, took time.Duration) error {
 	s.stop()
-	cost := "cost unknown"
-	if e.CostUSD != nil {
-		cost = fmt.Sprintf("$%.4f", *e.CostUSD)
-	}
-	state := "done"
-	if !e.OK {
-		state = "not done"
-	}
+	accounts := ""
 	if len(e.Results) > 0 {
-		s.last(fmt.Sprintf("%s in %s, %s (%s), accounts in %s", state, elapsed(took), cost, note, shownPath(rt.ManifestPath())))
-	} else {
-		s.last(fmt.Sprintf("%s in %s, no agent ran", state, elapsed(took)))
+		accounts = rt.ManifestPath()
 	}
+	s.summary(e.OK, took, e.CostUSD, note, accounts)
 	switch {
 	case e.Interrupted && context.Cause(ctx) != nil:
 		return context.Cause(ctx)
@@ -273,6 +302,29 @@ func (s *screen) closing(ctx context.Context, rt *engine.Runtime, e engine.Endin
 		return fmt.Errorf("step %s did not pass: %s\nRun the same command again to go on at this step", e.FailedAt, e.Reason)
 	}
 	return nil
+}
+
+// summary prints what it came to; without accounts no agent ran.
+func (s *screen) summary(ok bool, took time.Duration, usd *float64, note, accounts string) {
+	if s.quiet {
+		return
+	}
+	state := "done"
+	if !ok {
+		state = "not done"
+	}
+	if accounts == "" {
+		s.last(fmt.Sprintf("%s in %s, no agent ran", state, elapsed(took)))
+		return
+	}
+	cost := "cost unknown"
+	if usd != nil {
+		cost = fmt.Sprintf("$%.4f", *usd)
+	}
+	if note != "" {
+		cost += " (" + note + ")"
+	}
+	s.last(fmt.Sprintf("%s in %s, %s, accounts in %s", state, elapsed(took), cost, shownPath(accounts)))
 }
 
 // last prints a line when everything is over.

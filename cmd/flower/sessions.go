@@ -36,14 +36,12 @@ type sessionsCommand struct {
 
 type (
 	sessionsList struct {
-		JSON  bool `name:"json" help:"Print a JSON array."`
-		Limit int  `placeholder:"N" default:"50" help:"At most so many; 0 is all (50)."`
+		Limit int `placeholder:"N" default:"50" help:"At most so many; 0 is all (50)."`
 	}
 	sessionsShow struct {
 		Name  string `arg:"" help:"Id, the beginning of an id, or the name of a step."`
 		Agent string `placeholder:"ID" help:"Show this subagent of it."`
-		JSON  bool   `name:"json" xor:"form" help:"Print a JSON object, with the entries."`
-		Raw   bool   `xor:"form" help:"Print the lines as they are stored."`
+		Raw   bool   `help:"Print the lines as they are stored."`
 	}
 	sessionsExport struct {
 		Name string `arg:"" help:"Id, the beginning of an id, or the name of a step."`
@@ -62,10 +60,8 @@ type (
 		Yes   bool     `short:"y" help:"Do it."`
 		Dry   bool     `short:"n" name:"dry-run" help:"Say what would be deleted."`
 	}
-	sessionsGC    struct{}
-	sessionsCheck struct {
-		JSON bool `name:"json" help:"Print a JSON object."`
-	}
+	sessionsGC     struct{}
+	sessionsCheck  struct{}
 	sessionsRepair struct{}
 	sessionsBackup struct {
 		File string `arg:"" help:"A new file, or - for standard output."`

@@ -162,7 +162,7 @@ func (a *app) checkStore(ctx context.Context, c *cli, f *runFolder) error {
 	if err != nil {
 		return err
 	}
-	if c.Sessions.Check.JSON {
+	if c.JSON {
 		report := checkReport{r.Transcripts, r.Entries, r.Values, []checkedDamage{}}
 		for _, d := range r.Damaged {
 			report.Damaged = append(report.Damaged, checkedDamage{d.Key.Session, d.Key.AgentID(), d.Good, d.Want, d.Err.Error()})

@@ -77,7 +77,7 @@ func (a *app) listSessions(ctx context.Context, c *cli, f *runFolder) error {
 		}
 		infos = append(infos, f.info(s, sum))
 	}
-	if c.Sessions.List.JSON {
+	if c.JSON {
 		return errors.Join(writeJSON(a, infos), damage)
 	}
 	p := newPage(a.out)

@@ -36,6 +36,9 @@ func (a *app) showSession(ctx context.Context, c *cli, f *runFolder) error {
 			return err
 		}
 	}
+	if cmd.Raw && c.JSON {
+		return wrongUse("--raw and --json exclude each other")
+	}
 	if cmd.Raw {
 		return a.showRaw(ctx, f, key)
 	}
@@ -48,7 +51,7 @@ func (a *app) showSession(ctx context.Context, c *cli, f *runFolder) error {
 	}
 	sum, _ := transcript.Summarize(each(entries)) // these have no error
 	view, dead := viewReport(entries)
-	if cmd.JSON {
+	if c.JSON {
 		shown := shownSession{sessionInfo: f.info(s, sum), Agent: key.AgentID(), View: view, Entries: make([]json.RawMessage, len(entries))}
 		for i, e := range entries {
 			shown.Entries[i] = e.Raw

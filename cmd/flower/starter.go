@@ -80,10 +80,10 @@ func (a *app) runStarter(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return a.runProgram(ctx, c, program, nil, func(b *bed, config *engine.Config) {
+	return a.runProgram(ctx, c, "go", program, nil, func(b *bed, config *engine.Config) {
 		config.Handoff = &engine.HandoffPolicy{Off: c.Go.NoHandoff, Window: c.Go.Window}
 		if c.Go.PauseOnHandoff {
-			config.Handoff.Pause = a.pause(b)
+			config.Handoff.Pause = a.pauseFor(b)
 		}
 		if !c.Go.NoTrim {
 			view := engine.DefaultView()

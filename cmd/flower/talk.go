@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,7 +76,6 @@ func (a *app) interactive() bool {
 // conversation is what a person and a run say to each other at the terminal.
 type conversation struct {
 	b       *bed
-	aside   *aside
 	signals *signals
 	prompt  func(string)
 
@@ -92,12 +92,12 @@ func (a *app) talk(c *cli, b *bed) {
 		var warn sync.Once
 		b.sinks.onAsk = func() {
 			warn.Do(func() {
-				b.sinks.screen.say("! nobody can answer here: standard input is not a terminal (--timeout 0 asks nobody)")
+				b.sinks.screen.say("! nobody can answer here: standard input is not a terminal; flower attach answers from another one (--timeout 0 asks nobody)")
 			})
 		}
 		return
 	}
-	b.talk = &conversation{b: b, aside: c.newAside(b), signals: a.signals, prompt: a.console.setPrompt}
+	b.talk = &conversation{b: b, signals: a.signals, prompt: a.console.setPrompt}
 	if a.console.file != nil { // where the hint is seen
 		a.signals.handle(b.talk.interrupt)
 	}
@@ -111,7 +111,6 @@ func (a *app) talk(c *cli, b *bed) {
 // end stops what the conversation started. Ctrl-C ends the process again.
 func (t *conversation) end() {
 	t.signals.handle(nil)
-	t.aside.close()
 }
 
 // interrupt is the first Ctrl-C: it stops the turn at once and waits for words. It
@@ -138,7 +137,12 @@ func (t *conversation) interrupt() bool {
 func (t *conversation) line(line string) {
 	say := t.b.sinks.screen.say
 	if question, ok := sideQuestion(line); ok {
-		say(t.aside.ask(question))
+		receipt, err := t.b.aside.ask(question, t.b.sinks.screen.sayAside)
+		if err != nil {
+			say("! " + err.Error())
+			return
+		}
+		say("* " + receipt)
 		return
 	}
 	text := strings.TrimSpace(line)
@@ -177,7 +181,7 @@ func (t *conversation) resume(release func(string) bool, words string) string {
 // pass gives a line to the channel.
 func (t *conversation) pass(text string) string {
 	if ch := t.b.rt.Channel(); ch != nil {
-		return answer(ch, text)
+		return answer(ch, text, t.b.sinks.screen.sends)
 	}
 	if text == "" {
 		return ""
@@ -202,35 +206,41 @@ func sideQuestion(line string) (question string, ok bool) {
 	return "", false
 }
 
-// answer does what a typed line means and gives the receipt: empty skips the
-// oldest open question, digits in range choose an option, other text answers, or
-// is mail when nothing is open.
-func answer(ch *human.Channel, text string) string {
+// desk is where questions are answered and mail is left: a channel, or one of another
+// process.
+type desk interface {
+	Pending() []human.Question
+	Answer(id, text string) (open bool)
+	Decline(id string) (open bool)
+	Send(text string) human.Receipt
+}
+
+// answer does what a typed line means and says what went wrong with that: empty
+// skips the oldest open question, digits in range choose an option, other text
+// answers, or is mail when nothing is open. What went well is an event, for everybody
+// who looks; sends is told of a mail before.
+func answer(ch desk, text string, sends func(mail string)) string {
 	open := ch.Pending()
 	switch {
 	case len(open) == 0 && text == "":
 		return ""
 	case len(open) == 0:
-		r := ch.Send(text)
-		switch {
-		case r.Amended:
-			return "* mail sent, and written into the brief"
-		case r.Err != nil:
-			return "! mail sent, but not written into the brief: " + r.Err.Error()
+		sends(text)
+		if r := ch.Send(text); r.Err != nil {
+			return "! " + halfWritten + r.Err.Error()
 		}
-		return "* mail sent"
-	case text == "":
-		ch.Decline(open[0].ID)
-		return "* skipped: the agent decides"
+		return ""
+	case text == "" && ch.Decline(open[0].ID):
+		return ""
 	}
 	q := open[0]
 	if n, err := strconv.Atoi(strings.Map(narrowDigit, text)); err == nil && n >= 1 && n <= len(q.Options) {
 		text = q.Options[n-1]
 	}
-	if !ch.Answer(q.ID, text) {
-		return "! too late: the question is closed"
+	if text == "" || !ch.Answer(q.ID, text) {
+		return "! " + late + ": the question is closed"
 	}
-	return "* answered: " + text
+	return ""
 }
 
 // narrowDigit makes the digits of East Asian keyboards ASCII.
@@ -241,17 +251,26 @@ func narrowDigit(r rune) rune {
 	return r
 }
 
-// renderAsk shows a question with its options, or a mail.
+// renderAsk shows a question with its options and what became of it, or a mail,
+// whoever it came from.
 func (s *screen) renderAsk(e event.Event) string {
+	if e.Payload["kind"] == "mail" {
+		return s.renderMail(e)
+	}
 	switch e.Payload["state"] {
-	case "asked":
-	case "timeout":
+	case string(human.Asked):
+	case string(human.Answered):
+		text, _ := e.Payload["answer"].(string)
+		return s.wrap("  ", "* answered: "+text)
+	case string(human.Declined):
+		return "  * skipped: the agent decides"
+	case string(human.TimedOut):
 		return "  * nobody answered in time"
 	default:
 		return ""
 	}
 	lines := []string{s.paint(bold, s.wrap("  ? ", e.Text))}
-	options, _ := e.Payload["options"].([]string)
+	options := optionsOf(e)
 	for i, option := range options {
 		lines = append(lines, s.wrap(fmt.Sprintf("    %d  ", i+1), option))
 	}
@@ -263,10 +282,55 @@ func (s *screen) renderAsk(e event.Event) string {
 	return strings.Join(lines, "\n")
 }
 
-// pause waits until a person has looked at a handoff document.
-func (a *app) pause(b *bed) func(ctx context.Context, path string) error {
+// maxMails bounds the mails whose events have not come yet.
+const maxMails = 20
+
+// sends is told of a mail that is sent from here: a receipt is enough then.
+func (s *screen) sends(mail string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mails = append(s.mails, mail)
+	s.mails = s.mails[max(0, len(s.mails)-maxMails):]
+}
+
+func (s *screen) renderMail(e event.Event) string {
+	written := ""
+	if e.Payload["amended"] == true {
+		written = ", and written into the brief"
+	}
+	if i := slices.Index(s.mails, e.Text); i >= 0 {
+		s.mails = slices.Delete(s.mails, i, i+1)
+		return s.wrap("  ", "* mail sent"+written)
+	}
+	return s.wrap("  * ", "mail"+written+": "+e.Text)
+}
+
+// optionsOf are the options of a question, which may have been JSON.
+func optionsOf(e event.Event) []string {
+	switch list := e.Payload["options"].(type) {
+	case []string:
+		return list
+	case []any:
+		var options []string
+		for _, v := range list {
+			options = append(options, fmt.Sprint(v))
+		}
+		return options
+	}
+	return nil
+}
+
+// phasePaused is the phase of a handoff whose document a person may edit.
+const phasePaused = "paused"
+
+// pauseFor waits until a person, here or at another terminal, has looked at a handoff
+// document.
+func (a *app) pauseFor(b *bed) func(ctx context.Context, path string) error {
 	return func(ctx context.Context, path string) error {
-		b.sinks.screen.say(fmt.Sprintf("* the handoff is in %s; edit it if you like, Enter goes on", shownPath(path)))
+		elsewhere := b.pause.begin()
+		defer b.pause.end()
+		b.rt.Emit(event.Event{Kind: event.Handoff, Text: fmt.Sprintf("the handoff is in %s; edit it if you like, Enter goes on", shownPath(path)),
+			Payload: map[string]any{"phase": phasePaused, "path": path}})
 		enter := make(chan string, 1)
 		if b.talk != nil {
 			b.talk.wants(enter)
@@ -277,6 +341,11 @@ func (a *app) pause(b *bed) func(ctx context.Context, path string) error {
 		}
 		select {
 		case <-enter:
+			return nil
+		case <-elsewhere:
+			if b.talk != nil {
+				b.talk.wants(nil)
+			}
 			return nil
 		case <-ctx.Done():
 			return cmp.Or(context.Cause(ctx), ctx.Err())

@@ -139,6 +139,7 @@ func TestTerminal_77_enter_alone_goes_on_without_words(t *testing.T) {
 	x.until("sleep 1000")
 	x.types("\x03")
 	x.until("say>")
+	x.until("! failed: The call was interrupted")
 	x.types("? where are we\n") // does not end the wait
 	x.until("aside: The run is working.")
 	x.golden("77_interrupted")

@@ -26,7 +26,6 @@ type testCommand struct {
 	Filter  string        `placeholder:"TEXT" help:"Run the tests alone whose names hold the text."`
 	Timeout time.Duration `placeholder:"TIME" default:"60s" help:"How long one test may take (60s)."`
 	Watch   bool          `help:"Run again when a file changes that the tests read."`
-	JSON    bool          `name:"json" help:"Print a JSON object for each test, a line each."`
 }
 
 // tests runs test files and shows how it went.
@@ -115,7 +114,7 @@ func (t *tests) show(r luabind.Tested) {
 	if r.State == luabind.TestFailed {
 		t.failed = append(t.failed, r)
 	}
-	if t.c.Test.JSON {
+	if t.c.JSON {
 		t.showJSON(r)
 	} else {
 		t.line(r)
@@ -190,7 +189,7 @@ func (t *tests) end() error {
 	if ran == 0 {
 		return errors.Join(t.page.Flush(), wrongUse("no test's name holds %q (--filter)", t.c.Test.Filter))
 	}
-	if !t.c.Test.JSON {
+	if !t.c.JSON {
 		for _, r := range t.failed {
 			t.failure(r)
 		}

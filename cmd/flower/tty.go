@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// byKey makes a terminal hand over every key at once and echo none, until restore
-// is called. Signals (Ctrl-C, Ctrl-Z) and the treatment of output stay, so that a
-// process that dies leaves a terminal that can be used.
+// byKey makes a terminal hand over every key at once, Ctrl-Z too, and echo none, until
+// restore is called. Ctrl-C and the treatment of output stay, so that a process that
+// dies leaves a terminal that can be used.
 func byKey(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
 	old, err := unix.IoctlGetTermios(fd, getTermios)
@@ -20,7 +20,7 @@ func byKey(f *os.File) (restore func(), err error) {
 	keys := *old
 	keys.Lflag &^= unix.ICANON | unix.ECHO | unix.IEXTEN
 	keys.Iflag &^= unix.IXON
-	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME] = 1, 0
+	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME], keys.Cc[unix.VSUSP] = 1, 0, noKey
 	if err := unix.IoctlSetTermios(fd, setTermios, &keys); err != nil {
 		return nil, err
 	}

@@ -7,4 +7,5 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETAW
+	noKey      = 0xff // is no control key
 )

@@ -6,8 +6,17 @@ import (
 	"runtime/debug"
 )
 
-// versionText names the build: the module's version, or the commit.
-func versionText() string {
+// version prints the build.
+func (a *app) version(c *cli) error {
+	if c.JSON {
+		return writeJSON(a, map[string]string{"version": version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+	}
+	fmt.Fprintln(a, versionText())
+	return nil
+}
+
+// version names the build: the module's version, or the commit.
+func version() string {
 	version := "(unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
@@ -20,5 +29,10 @@ func versionText() string {
 	if version == "" || version == "(devel)" {
 		version = "development"
 	}
-	return fmt.Sprintf("flower %s %s/%s", version, runtime.GOOS, runtime.GOARCH)
+	return version
+}
+
+// versionText is the version with what it was built for.
+func versionText() string {
+	return fmt.Sprintf("flower %s %s/%s", version(), runtime.GOOS, runtime.GOARCH)
 }

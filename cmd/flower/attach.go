@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowerlua/flower/internal/live"
+	"github.com/flowerlua/flower/internal/spell"
+)
+
+// attachCommand looks at a run that is at work and steers it.
+type attachCommand struct {
+	Run string `arg:"" optional:"" help:"The beginning of the run's id, or its process id; needed where several are at work."`
+}
+
+// attach connects to a run and shows it until it ends, or until the person detaches.
+func (a *app) attach(ctx context.Context, c *cli) error {
+	_, runDir, err := c.places()
+	if err != nil {
+		return err
+	}
+	notice, err := chooseLive(runDir, c.Attach.Run)
+	if err != nil {
+		return err
+	}
+	if notice.Elsewhere() {
+		return fmt.Errorf("run %s is at work on %s; attach there", notice.Run, notice.Host)
+	}
+	client, err := live.Dial(ctx, notice)
+	switch {
+	case ctx.Err() != nil:
+		return a.detached(ctx)
+	case errors.Is(err, live.ErrSilent):
+		return fmt.Errorf("run %s does not answer: its process %d is stopped (fg in its terminal, or kill -CONT %d, lets it go on)", notice.Run, notice.PID, notice.PID)
+	case err != nil:
+		return fmt.Errorf("run %s cannot be reached: %w", notice.Run, err)
+	}
+	defer client.Close()
+	defer context.AfterFunc(ctx, func() { client.Close() })() // ends a Read that waits
+	defer keepPipes()()
+	if c.JSON {
+		err = a.relay(client)
+	} else {
+		err = a.newView(c, client).follow()
+	}
+	if ctx.Err() != nil {
+		return a.detached(ctx)
+	}
+	return err
+}
+
+// detached is no failure, whatever ended it: the run goes on.
+func (a *app) detached(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// chooseLive is the run at work that is named, or the only one.
+func chooseLive(runDir, name string) (live.Notice, error) {
+	all, err := live.List(liveDir(runDir))
+	if err != nil {
+		return live.Notice{}, fmt.Errorf("runs at work: %w", err)
+	}
+	if len(all) == 0 {
+		return live.Notice{}, fmt.Errorf("no run is at work in %s: start one (flower --help says how), or name another place with -w or -r; flower runs shows what ran", shownPath(runDir))
+	}
+	var found []live.Notice
+	var ids []string
+	for _, n := range all {
+		ids = append(ids, n.Run)
+		if strings.HasPrefix(n.Run, name) || strconv.Itoa(n.PID) == name {
+			found = append(found, n)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return live.Notice{}, fmt.Errorf("no run %q is at work in %s%s; there is %s", name, shownPath(runDir), spell.Hint(name, ids), strings.Join(ids, ", "))
+	}
+	lines := []string{"several runs are at work here; name one:"}
+	for _, n := range found {
+		line := fmt.Sprintf("  %s  process %d  %s  since %s", n.Run, n.PID, oneLine(n.Script), n.Started.Local().Format("2006-01-02 15:04"))
+		if n.Elsewhere() {
+			line += "  on " + oneLine(n.Host)
+		}
+		lines = append(lines, line)
+	}
+	return live.Notice{}, wrongUse("%s", strings.Join(lines, "\n"))
+}
+
+// errGone is a connection that ended before the run said so.
+var errGone = errors.New("the run is gone and said nothing: it was killed, perhaps; run the same command again to go on")
+
+// relay hands the stream to another program as it comes, and what that writes to the
+// run: requests, one a line.
+func (a *app) relay(client *live.Client) error {
+	go func() { // for as long as the process lives
+		in := bufio.NewScanner(a.in)
+		in.Buffer(nil, live.MaxRequest)
+		for in.Scan() && client.SendRaw(append(slices.Clone(in.Bytes()), '\n')) == nil {
+		}
+	}()
+	out := guarded{a.out, a.signals}
+	line := client.Greeting()
+	for {
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("standard output: %w", err)
+		}
+		if isEnd(line) {
+			return nil
+		}
+		var err error
+		if line, err = client.Read(); err != nil {
+			return gone(err)
+		}
+	}
+}
+
+func isEnd(line []byte) bool {
+	var l struct {
+		Kind string `json:"kind"`
+	}
+	return bytes.Contains(line, []byte(live.KindEnd)) && json.Unmarshal(line, &l) == nil && l.Kind == live.KindEnd
+}
+
+// gone is what a read that failed means.
+func gone(err error) error {
+	if errors.Is(err, live.ErrTooLong) {
+		return err
+	}
+	if errors.Is(err, io.EOF) {
+		return errGone
+	}
+	return fmt.Errorf("%w (%v)", errGone, err)
+}

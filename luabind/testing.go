@@ -151,7 +151,7 @@ func (f *testFile) failure(err error) *TestFailure {
 	out := &TestFailure{File: e.File, Line: e.Line, Message: e.Message, Trace: e.trace}
 	var missed *unmet
 	if errors.As(err, &missed) {
-		out.Want, out.Got = missed.want, missed.got
+		out.Message, out.Want, out.Got = missed.text, missed.want, missed.got
 	}
 	if out.File != f.path {
 		out.Caller = f.lineIn(out.Trace)
@@ -290,7 +290,7 @@ func removeAll(folder string) error {
 	return os.RemoveAll(folder)
 }
 
-// maxPrinted bounds what one test may print, in lines.
+// maxPrinted bounds what is kept of what one test prints, in texts.
 const maxPrinted = 1000
 
 // tell keeps what a person would see of a run.
@@ -300,8 +300,11 @@ func (b *bed) tell(e event.Event) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.printed) < maxPrinted {
+	switch n := len(b.printed); {
+	case n < maxPrinted:
 		b.printed = append(b.printed, e.Text)
+	case n == maxPrinted:
+		b.printed = append(b.printed, "... what was printed then is left out")
 	}
 }
 

@@ -146,7 +146,7 @@ func (b *bed) fail(L *lua.LState, e *expectation, says unmet) {
 	file, line := b.s.caller(L)
 	err := &Error{File: file, Line: line, Code: CodeExpect, Message: says.text, trace: b.s.trace(L), cause: &says}
 	b.note(err)
-	b.s.raise(L, CodeExpect, err)
+	b.s.raise(L, CodeExpect, &says)
 }
 
 // wrongType fails an expectation of a value that a matcher cannot look at, and its

@@ -98,6 +98,10 @@ func (b *bed) only(r *reader, flow *engine.Workflow, name string) {
 			members = []engine.Step{s}
 		}
 		for _, member := range members {
+			if member.Name == name && member.ResumeFrom != "" {
+				r.wrong("step", "%s continues the session of %s, so it cannot run alone", name, member.ResumeFrom)
+				return
+			}
 			if member.Name == name {
 				flow.Steps = []engine.Step{member}
 				return

@@ -35,6 +35,7 @@ return flower.workflow{
       flower.step{ name = "broken", spec = coder, prompt = "Break.", when = function(ctx) return ctx.break_it == true end,
         gate = function(result) return result.text end },
     },
+    flower.step{ name = "resumes", spec = coder, resume_from = "fix", prompt = "And?", when = function(ctx) return ctx.fix == nil end },
   },
 }`
 
@@ -138,6 +139,7 @@ it("runs one step", function()
   expect(run.context.judged).to_be_nil()
   expect(fix.run{ step = "judged" }.context.judged).to_be("done judged")
   expect(function() fix.run{ step = "judge" } end).to_raise('no step is called "judge"')
+  expect(function() fix.run{ step = "resumes" } end).to_raise("resumes continues the session of fix, so it cannot run alone")
   expect(function() fix.run{ stp = 1 } end).to_raise('stp: is not a field — did you mean "step"?')
 end)
 it("fails as it would", function()
@@ -228,7 +230,7 @@ local fix = test.load("fix.lua")
 it("made up", function()
   test.stub{ model = { "yes" } }
   local all, ctx = fix.replay{ { step = "fix", text = "a" }, { step = "fix#round2", text = "b" }, { step = "judged", text = "c" } }
-  expect(#all).to_be(4)
+  expect(#all).to_be(5)
   expect(all[1].verdict).to_be("reject")
   expect(all[1].sent).to_be("fix still: bad")
   expect(all[2].label).to_be("fix#round2")

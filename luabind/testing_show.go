@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
@@ -117,9 +118,35 @@ func (s *state) showPair(a, b lua.LValue) (string, string) {
 	text, isText := a.(lua.LString)
 	other, areText := b.(lua.LString)
 	if isText && areText && (severalLines(string(text)) || severalLines(string(other))) {
-		return string(text), string(other)
+		return fromDifference(string(text), string(other))
 	}
 	return x, y
+}
+
+// linesBefore are shown before the first difference of long texts.
+const linesBefore = 3
+
+// fromDifference leaves out the lines that two texts begin with alike, where the
+// texts are longer than what is shown of them.
+func fromDifference(a, b string) (string, string) {
+	if len(a) <= maxShown && len(b) <= maxShown {
+		return a, b
+	}
+	var starts []int // of the lines that are alike
+	for at := 0; ; {
+		end := strings.IndexByte(a[at:], '\n') + 1
+		if end == 0 || !strings.HasPrefix(b[at:], a[at:at+end]) {
+			break
+		}
+		starts = append(starts, at)
+		at += end
+	}
+	alike := len(starts) - linesBefore
+	if alike <= 0 {
+		return a, b
+	}
+	note := fmt.Sprintf("... %d lines alike\n", alike)
+	return note + a[starts[alike]:], note + b[starts[alike]:]
 }
 
 func severalLines(text string) bool { return strings.Contains(strings.TrimRight(text, "\n"), "\n") }
@@ -262,6 +289,8 @@ func quoted(text string) string {
 			out.WriteString(`\r`)
 		case r < 0x20 || r == 0x7f:
 			fmt.Fprintf(&out, `\%03d`, r)
+		case !unicode.IsGraphic(r): // it would not be seen, or turn the text around
+			fmt.Fprintf(&out, `\u{%x}`, r)
 		default:
 			out.WriteRune(r)
 		}

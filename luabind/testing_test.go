@@ -200,6 +200,8 @@ func TestTest_matchers_that_are_not_met(t *testing.T) {
 		`pcall(function() expect(1).to_be(2) end)`:                          "a.test.lua:2: expected the same value [2|1]",
 		`local t = {} t.t = t expect(t).to_be(1)`:                           "a.test.lua:2: expected the same value [1|{ t = <a table around it> }]",
 		`expect(function() end).to_be(1)`:                                   "a.test.lua:2: expected the same value [1|function of a.test.lua:2]",
+		`expect("a\226\128\174b\1\255").to_be("x")`:                         `a.test.lua:2: expected the same value ["x"|"a\u{202e}b\001\255"]`,
+		`expect(("x\n"):rep(100000)).to_be(("x\n"):rep(100000) .. "y")`:     "a.test.lua:2: expected the same value [... 99997 lines alike\nx\nx\nx\ny|... 99997 lines alike\nx\nx\nx\n]",
 		`error("by hand")`:                                                  "a.test.lua:2: by hand",
 		`error({ message = "a table" })`:                                    "a.test.lua:2: a table",
 		`flower.nothing()`:                                                  `a.test.lua:2: flower has no "nothing"`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,13 +59,14 @@ func (a *app) test(ctx context.Context, c *cli) (err error) {
 	}
 	dir, err := os.MkdirTemp("", "flower-tests-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("a folder for what the tests' agents say: %w (TMPDIR names another place)", err)
 	}
 	db, err := store.Open(filepath.Join(dir, "sessions"), nil)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	defer func() { err = errors.Join(err, db.Close(), os.RemoveAll(dir)) }()
+	defer keepPipes()() // the folder is removed also when nobody reads on
 	if c.Test.Watch {
 		return a.testWatch(ctx, c, db)
 	}
@@ -75,6 +77,7 @@ func (a *app) test(ctx context.Context, c *cli) (err error) {
 // testOnce runs all test files; the error counts what failed.
 func (a *app) testOnce(ctx context.Context, c *cli, db *store.Store) (*readings, error) {
 	t := &tests{a: a, c: c, db: db, page: newPage(a.out), begun: time.Now(), counts: map[luabind.TestState]int{}, reading: newReadings()}
+	t.page.Writer = bufio.NewWriter(guarded{a.out, a.signals})
 	var err error
 	if t.files, err = findTests(c); err != nil {
 		return t.reading, err
@@ -171,15 +174,18 @@ func (t *tests) line(r luabind.Tested) {
 func indentOf(depth int) string { return strings.Repeat("  ", depth) }
 
 func (t *tests) printed(indent string, r luabind.Tested) {
-	for _, text := range r.Printed {
-		t.block(indent+"| ", text)
+	if len(r.Printed) > 0 {
+		t.block(indent+"| ", strings.Join(r.Printed, "\n"))
 	}
 }
 
 // block prints a text, each line behind the indent.
 func (t *tests) block(indent, text string) {
-	for line := range strings.Lines(clean(text)) {
-		fmt.Fprintf(t.page, "%s%s\n", indent, strings.TrimRight(line, "\n"))
+	if text == "" {
+		return
+	}
+	for _, line := range t.bounded(strings.Split(strings.TrimRight(clean(text), "\n"), "\n")) {
+		fmt.Fprintln(t.page, strings.TrimRight(indent+line, " "))
 	}
 }
 

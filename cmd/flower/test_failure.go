@@ -44,9 +44,9 @@ func (t *tests) failure(r luabind.Tested) {
 func (t *tests) compared(f *luabind.TestFailure) {
 	if several(f.Want) && several(f.Got) {
 		// The lines are cleaned first: a control character must not pass for a change.
-		diff := udiff.Unified("expected", "got", clean(f.Want), clean(f.Got))
-		for line := range strings.Lines(diff) {
-			fmt.Fprintf(t.page, "    %s\n", t.coloured(strings.TrimRight(line, "\n")))
+		diff := strings.Split(strings.TrimRight(udiff.Unified("expected", "got", clean(f.Want), clean(f.Got)), "\n"), "\n")
+		for _, line := range t.bounded(diff) {
+			fmt.Fprintf(t.page, "    %s\n", t.coloured(line))
 		}
 		return
 	}
@@ -56,6 +56,17 @@ func (t *tests) compared(f *luabind.TestFailure) {
 	}
 	t.side("expected: ", f.Want)
 	t.side("got:      ", f.Got)
+}
+
+// maxTestLines bounds what is shown of a diff, a value, or what was printed, without
+// -v.
+const maxTestLines = 60
+
+func (t *tests) bounded(lines []string) []string {
+	if len(lines) <= maxTestLines || t.c.Verbose {
+		return lines
+	}
+	return append(lines[:maxTestLines:maxTestLines], fmt.Sprintf("... %d more lines (-v)", len(lines)-maxTestLines))
 }
 
 func several(text string) bool { return strings.Contains(text, "\n") }

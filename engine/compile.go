@@ -242,6 +242,7 @@ func (a *activeRun) guards() []guard.Guard {
 		DelegateOnly: a.spec.DelegateOnly, Glance: a.spec.Glance, Isolated: isolated}
 	standard := guard.Standard(about, a.rt.bench, guard.Options{
 		Lang: a.rt.lang(), SpillThreshold: a.rt.config.SpillThreshold, SpillDir: filepath.Join(a.rt.runDir, "spill"),
+		SpillMainOnly: a.rt.config.SpillMainOnly, DelegateTools: a.rt.config.DelegateTools,
 		OnTask: func(c guard.Call, text string) {
 			a.emit(event.Event{Kind: event.Task, Tool: c.Tool, Subagent: c.Agent, Text: text})
 		},

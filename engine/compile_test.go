@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
 )
 
@@ -60,6 +62,32 @@ func TestCompile_workers_are_checked(t *testing.T) {
 	for effort, ok := range map[string]bool{"": true, "none": true, "max": true, "4096": true, "0": false, "-1": false, "much": false} {
 		if err := (engine.Spec{Name: "s", Effort: effort}).Check(); (err == nil) != ok {
 			t.Errorf("effort %q: %v", effort, err)
+		}
+	}
+}
+
+func TestGuards_have_their_settings(t *testing.T) {
+	long := guard.Reply{Value: strings.Repeat("x", 5000)}
+	for _, set := range []bool{false, true} {
+		c := engine.Config{}
+		if set {
+			c.SpillMainOnly, c.DelegateTools = true, []string{"WebFetch"}
+		}
+		p := newBench(t).startWith(c, answer{do: func(ctx context.Context, turn harnessTurn) {
+			for tool, denied := range map[string]bool{"Write": !set, "WebFetch": set} {
+				d := turn.Guards.Before(ctx, guard.Call{Tool: tool, Input: []byte("{}")})
+				if byDelegate := strings.Contains(d.Reason, "Agent"); byDelegate != denied {
+					t.Errorf("set %v, %s: %+v", set, tool, d)
+				}
+			}
+			spilled := turn.Guards.After(ctx, guard.Call{Tool: "Bash", Agent: "a1"}, long).Value != long.Value
+			if spilled == set {
+				t.Errorf("set %v: a subagent's result was spilled: %v", set, spilled)
+			}
+		}})
+		lead := engine.Spec{Name: "lead", DelegateOnly: true, AllowedTools: []string{"Agent", "Write", "WebFetch"}}
+		if _, err := p.Run(context.Background(), lead, "go", engine.RunOptions{}); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -77,6 +77,11 @@ type Config struct {
 	// SpillThreshold is the number of characters from which a tool's result is
 	// moved to a file; 0 means 4000, negative never.
 	SpillThreshold int
+	// SpillMainOnly leaves the results of subagents as they are.
+	SpillMainOnly bool
+	// DelegateTools are what a DelegateOnly agent does not do itself; nil means Bash,
+	// Write, Edit, NotebookEdit.
+	DelegateTools []string
 	// Handoff says when a session whose context fills up is replaced; nil means
 	// HandoffPolicy's defaults.
 	Handoff *HandoffPolicy

@@ -100,9 +100,18 @@ func (s *stepRun) wasTold(ctx context.Context, f flight, prompt string) (bool, e
 	if f.Handed {
 		return true, nil
 	}
-	for e, err := range s.rt.config.Store.Load(ctx, transcript.Key{Project: s.rt.project, Session: f.Session}, f.Since) {
+	told, err := s.rt.wasTold(ctx, f.Session, f.Since, prompt)
+	if err != nil {
+		return false, fmt.Errorf("step %s: %w", s.Name, err)
+	}
+	return told, nil
+}
+
+// wasTold: the session was told something behind its entry since.
+func (b *base) wasTold(ctx context.Context, session string, since uint64, prompt string) (bool, error) {
+	for e, err := range b.config.Store.Load(ctx, transcript.Key{Project: b.project, Session: session}, since) {
 		if err != nil {
-			return false, fmt.Errorf("step %s: read session %s: %w", s.Name, f.Session, err)
+			return false, fmt.Errorf("read session %s: %w", session, err)
 		}
 		if e.Type == "user" && len(e.ToolResults) == 0 && strings.Contains(saidIn(e), prompt) {
 			return true, nil

@@ -185,6 +185,27 @@ func TestContinuity_a_prompt_that_did_not_reach_its_session_is_sent_again(t *tes
 	}
 }
 
+func TestRun_a_prompt_that_did_not_reach_its_session_is_said_again(t *testing.T) {
+	b := newBench(t)
+	p := b.startWith(quick(), answer{}, answer{}, answer{})
+	if _, err := p.Run(context.Background(), engine.Spec{Name: "x"}, "first", engine.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.script.before = func(t *harnessTurn) {
+		p.script.before = nil // the second time it works
+		t.OnSession(t.Session.Resume)
+		t.Store, t.OnSession = deaf{t.Store}, nil
+	}
+	r, err := p.Run(context.Background(), engine.Spec{Name: "x"}, "one more thing", engine.RunOptions{Resume: "s1"})
+	if err != nil || !r.OK || r.Attempts != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	want := []sent{{"x", "one more thing", "s1", false}, {"x", "one more thing", "s1", false}}
+	if diff := cmp.Diff(want, p.script.orders()[1:]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestContinuity_a_session_that_took_over_need_not_be_told_again(t *testing.T) {
 	b := newBench(t)
 	first := b.startWith(engine.Config{Handoff: &engine.HandoffPolicy{Window: 60_000}},

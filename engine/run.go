@@ -332,9 +332,18 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 		return a.fail(causeText(ctx))
 	}
 	if a.result.SessionID != "" && a.own {
-		a.continueOwn(cutOffNote.in(a.rt.lang()))
+		a.continueOwn(a.afterFailure(ctx))
 	}
 	return false
+}
+
+// afterFailure is what a session is told whose turn failed: that it was cut off, or
+// the prompt again where that never reached it.
+func (a *activeRun) afterFailure(ctx context.Context) string {
+	if told, err := a.rt.wasTold(ctx, a.result.SessionID, 0, a.prompt); err == nil && !told {
+		return a.prompt
+	}
+	return cutOffNote.in(a.rt.lang())
 }
 
 // ofStore: the store has failed, not the model, and the harness has waited for it as

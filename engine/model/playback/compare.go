@@ -23,14 +23,6 @@ type difference struct {
 // maxDifferences bounds what is looked for in one request.
 const maxDifferences = 20
 
-// request is a request taken apart.
-type request struct {
-	head     map[string]any
-	messages []any
-	told     map[int]bool // messages that tell of a cut
-	cut      bool         // there was a cut, so that breakpoints are elsewhere
-}
-
 // recordedRequest is a request as the recording has it.
 type recordedRequest struct {
 	head     json.RawMessage
@@ -48,51 +40,59 @@ const (
 	half                // a run that is not cut off has no such message
 )
 
-// decode puts present places in and leaves out what a run has only that was cut off.
-func (q recordedRequest) decode(names renamer) (request, error) {
-	r := request{messages: make([]any, 0, len(q.messages))}
-	if err := decode(q.head, &r.head); err != nil {
-		return r, err
-	}
-	for i, raw := range q.messages {
-		var m any
-		if err := decode(raw, &m); err != nil {
-			return r, err
-		}
-		switch q.cuts[i] {
-		case half:
-			continue
-		case told:
-			if r.told == nil {
-				r.told = map[int]bool{}
-			}
-			r.told[len(r.messages)] = true
-		}
-		r.messages = append(r.messages, m)
-	}
-	r.cut = len(q.cuts) > 0
-	names.value(r.head)
-	names.value(r.messages)
-	return r, nil
+// memory is what of a conversation was found to be the same, so that it is not looked
+// at again: a request repeats all of the one before it.
+type memory struct {
+	head     hash   // of the present request
+	headSame bool   // the recorded one has the head it had then
+	messages []hash // of the present request
+	kept     int    // so many messages the recorded one has as it had them then
+	// The numbers that stand for the ids of calls.
+	then, now map[string]string
 }
 
-func decodeNow(req model.Request) (request, error) {
-	q := recordedRequest{head: headJSON(req), messages: make([]json.RawMessage, len(req.Messages))}
-	for i, m := range req.Messages {
-		q.messages[i] = messageJSON(m)
-	}
-	return q.decode(nil)
-}
-
-// decode keeps numbers as they are written.
-func decode(raw []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return d.Decode(into)
-}
+func newMemory() *memory { return &memory{then: map[string]string{}, now: map[string]string{}} }
 
 // comparison collects the differences of two requests.
-type comparison struct{ found []difference }
+type comparison struct {
+	names  renamer
+	memory *memory
+	found  []difference
+	err    error // a side that cannot be read
+}
+
+// compare is all that differs, in the order in which it is sent.
+func (q *recordedRequest) compare(now model.Request, names renamer, m *memory) ([]difference, error) {
+	c := comparison{names: names, memory: m}
+	head, messages := hashHead(now), hashMessages(now.Messages)
+	if !m.headSame || m.head != head {
+		c.heads(c.decode(q.head, names), c.decode(headJSON(now), nil))
+	}
+	c.messages(q, now, messages)
+	if c.err == nil && len(c.found) == 0 {
+		m.head, m.headSame, m.messages, m.kept = head, true, messages, len(q.messages)
+	}
+	return c.found, c.err
+}
+
+// sameMessages reports whether the conversations are the same.
+func (q *recordedRequest) sameMessages(now model.Request, names renamer) (bool, error) {
+	c := comparison{names: names, memory: newMemory()}
+	c.messages(q, now, hashMessages(now.Messages))
+	return len(c.found) == 0, c.err
+}
+
+// decode is a piece of JSON with the present places in it. Numbers stay as they are
+// written.
+func (c *comparison) decode(raw []byte, names renamer) any {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil && c.err == nil {
+		c.err = err
+	}
+	return names.value(v)
+}
 
 func (c *comparison) add(path string, recorded, now any) {
 	if len(c.found) < maxDifferences {
@@ -100,23 +100,39 @@ func (c *comparison) add(path string, recorded, now any) {
 	}
 }
 
-// messages compares the conversations of both. Ids of calls are replaced by their
-// order, on both sides.
-func (c *comparison) messages(recorded, now request) {
-	numberCalls(recorded.messages)
-	numberCalls(now.messages)
-	for i := range max(len(recorded.messages), len(now.messages)) {
-		path := fmt.Sprintf("messages[%d]", i)
-		a, b := at(recorded.messages, i), at(now.messages, i)
-		if a == nil || b == nil {
-			c.add(path, a, b)
+// messages compares the conversations, but for what was the same before.
+func (c *comparison) messages(q *recordedRequest, now model.Request, hashes []hash) {
+	m := c.memory
+	at := 0 // the present message
+	for i := range q.messages {
+		if q.cuts[i] == half {
 			continue
 		}
-		if recorded.cut {
-			a, b = withoutMarks(a), withoutMarks(b)
+		if at >= len(hashes) || i >= m.kept || at >= len(m.messages) || m.messages[at] != hashes[at] {
+			c.pair(q, i, now.Messages, at)
 		}
-		c.message(path, a, b, recorded.told[i])
+		at++
 	}
+	for ; at < len(hashes); at++ {
+		c.add(fmt.Sprintf("messages[%d]", at), nil, c.decode(messageJSON(now.Messages[at]), nil))
+	}
+}
+
+// pair compares two messages. Ids of calls are replaced by numbers, on both sides.
+func (c *comparison) pair(q *recordedRequest, i int, now []model.Message, at int) {
+	path := fmt.Sprintf("messages[%d]", at)
+	a := c.decode(q.messages[i], c.names)
+	numberCalls(a, c.memory.then)
+	if at >= len(now) {
+		c.add(path, a, nil)
+		return
+	}
+	b := c.decode(messageJSON(now[at]), nil)
+	numberCalls(b, c.memory.now)
+	if len(q.cuts) > 0 { // which moved the breakpoints
+		a, b = withoutMarks(a), withoutMarks(b)
+	}
+	c.message(path, a, b, q.cuts[i] == told)
 }
 
 // withoutMarks is a message without breakpoints of the cache.
@@ -221,40 +237,37 @@ func withoutText(content any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(b any) bool { return field(b, "type") == "text" })
 }
 
-// numberCalls gives the calls of a conversation numbers in the place of their ids,
-// and their results the same.
-func numberCalls(messages []any) {
-	numbers := map[string]string{}
-	for _, m := range messages {
-		for _, b := range content(m) {
-			block, _ := b.(map[string]any)
-			name := map[any]string{"tool_use": "id", "tool_result": "tool_use_id"}[block["type"]]
-			id, ok := block[name].(string)
-			if !ok {
-				continue
-			}
-			if numbers[id] == "" {
-				numbers[id] = "call " + strconv.Itoa(len(numbers)+1)
-			}
-			block[name] = numbers[id]
+// numberCalls gives the calls of a message numbers in the place of their ids, and
+// their results the same.
+func numberCalls(message any, numbers map[string]string) {
+	for _, b := range content(message) {
+		block, _ := b.(map[string]any)
+		name := map[any]string{"tool_use": "id", "tool_result": "tool_use_id"}[block["type"]]
+		id, ok := block[name].(string)
+		if !ok {
+			continue
 		}
+		if numbers[id] == "" {
+			numbers[id] = "call " + strconv.Itoa(len(numbers)+1)
+		}
+		block[name] = numbers[id]
 	}
 }
 
 // heads compares what stands before the conversations: model, system prompt, tools.
-func (c *comparison) heads(recorded, now map[string]any) {
-	if lower(recorded["max_tokens"], now["max_tokens"]) {
-		recorded = maps.Clone(recorded)
-		recorded["max_tokens"] = now["max_tokens"]
+func (c *comparison) heads(recorded, now any) {
+	a, _ := recorded.(map[string]any)
+	b, _ := now.(map[string]any)
+	if lower(a["max_tokens"], b["max_tokens"]) {
+		a["max_tokens"] = b["max_tokens"]
 	}
-	if was, is := toolNames(recorded), toolNames(now); was != is {
+	if was, is := toolNames(a), toolNames(b); was != is {
 		// One tool more would make all behind it differ.
 		c.add("tools", was, is)
-		recorded, now = maps.Clone(recorded), maps.Clone(now)
-		delete(recorded, "tools")
-		delete(now, "tools")
+		delete(a, "tools")
+		delete(b, "tools")
 	}
-	c.value("", recorded, now)
+	c.objects("", a, b)
 }
 
 func lower(recorded, now any) bool {
@@ -308,19 +321,4 @@ func (c *comparison) objects(path string, a, b map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		c.value(strings.TrimPrefix(path+"."+name, "."), a[name], b[name])
 	}
-}
-
-// compare is all that differs, in the order in which it is sent.
-func compare(recorded, now request) []difference {
-	var c comparison
-	c.heads(recorded.head, now.head)
-	c.messages(recorded, now)
-	return c.found
-}
-
-// sameMessages reports whether the conversations are the same.
-func sameMessages(recorded, now request) bool {
-	var c comparison
-	c.messages(recorded, now)
-	return len(c.found) == 0
 }

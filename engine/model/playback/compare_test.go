@@ -208,7 +208,7 @@ func TestPlayer_says_that_the_recording_ends(t *testing.T) {
 		text      string
 	}{
 		{"a turn more", dir, []model.Request{first, second}, playback.Ends, "ends before this turn (0001-step-agent.jsonl, line 2)"},
-		{"a turn more than the run came to", unfinished, []model.Request{first, second}, playback.Ends, "did not come to its end"},
+		{"a turn more than the run came to", unfinished, []model.Request{first, second}, playback.Ends, "The recording was cut off: this is how far it goes."},
 		{"another step", dir, []model.Request{func() model.Request { q := first; q.Meta.Step = "fix"; return q }()}, playback.Missing,
 			"no such conversation.\nIt has: step step (agent agent)"},
 		{"another session", dir, []model.Request{first, func() model.Request { q := first; q.Meta.Session = "x"; return q }()}, playback.Missing,

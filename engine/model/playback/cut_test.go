@@ -52,6 +52,7 @@ func TestPlayer_passes_over_what_a_stop_within_an_answer_left(t *testing.T) {
 	}
 	r := record(t, dir, provider(t, stalling), nil)
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	stream, err := r.Stream(ctx, request("s", user(marked("Begin"))))
 	if err != nil {
 		t.Fatal(err)

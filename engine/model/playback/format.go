@@ -213,6 +213,9 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
+// errGap: a line is missing before this one.
+var errGap = errors.New("it continues a request that is not there")
+
 // damaged names the line that cannot be read.
 func damaged(path string, line int, err error) error {
 	return fmt.Errorf("%w: %s, line %d: %w", ErrDamaged, path, line, err)

@@ -8,7 +8,8 @@ import (
 
 // find gives the conversation that a request belongs to: the one it was found to be
 // before, or a recorded one that nobody has taken.
-func (p *Player) find(m model.Meta, now request) (*script, *Error) {
+func (p *Player) find(req model.Request) (*script, *Error) {
+	m := req.Meta
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped != nil {
@@ -19,7 +20,7 @@ func (p *Player) find(m model.Meta, now request) (*script, *Error) {
 		return s, nil
 	}
 	parent := p.parent(m)
-	s, err := p.choose(m, parent, now)
+	s, err := p.choose(req, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +34,8 @@ func (p *Player) find(m model.Meta, now request) (*script, *Error) {
 }
 
 // choose finds the recorded conversation of one that begins. The caller holds mu.
-func (p *Player) choose(m model.Meta, parent *script, now request) (*script, *Error) {
-	number := 0
+func (p *Player) choose(req model.Request, parent *script) (*script, *Error) {
+	m, number := req.Meta, 0
 	if parent != nil {
 		number = parent.header.Conversation
 	}
@@ -47,7 +48,7 @@ func (p *Player) choose(m model.Meta, parent *script, now request) (*script, *Er
 		return nil, p.missing(m)
 	}
 	for _, s := range fit {
-		same, err := p.beginsWith(s, m, now)
+		same, err := p.beginsWith(s, req)
 		if err != nil {
 			return nil, p.broken(s, m, err)
 		}
@@ -93,8 +94,8 @@ func (p *Player) parent(m model.Meta) *script {
 
 // beginsWith reports whether a recorded conversation begins with the messages of a
 // request.
-func (p *Player) beginsWith(s *script, m model.Meta, now request) (bool, error) {
-	probe := &script{header: s.header, name: s.name, moves: s.moves}
+func (p *Player) beginsWith(s *script, req model.Request) (bool, error) {
+	probe := &script{header: s.header, name: s.name, moves: s.moves, seen: newMemory()}
 	for i := range s.moves {
 		if _, err := p.read(probe, i); err != nil {
 			return false, err
@@ -102,11 +103,7 @@ func (p *Player) beginsWith(s *script, m model.Meta, now request) (bool, error) 
 		if s.moves[i].skip {
 			continue
 		}
-		then, err := probe.then.decode(p.names(s, m))
-		if err != nil {
-			return false, err
-		}
-		return sameMessages(then, now), nil
+		return probe.then.sameMessages(req, p.names(s, req.Meta))
 	}
 	return false, nil
 }

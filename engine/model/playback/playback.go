@@ -85,7 +85,7 @@ type RecordOptions struct {
 	Fresh bool
 	// Warn is told once of each thing that a playback will not be able to repeat, and
 	// of a recording that cannot be written any more; nil tells nobody. It is called
-	// on the goroutine of a request.
+	// on the goroutine of a request, and must not use the Recorder.
 	Warn func(text string)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

@@ -34,12 +34,14 @@ type script struct {
 	taken  bool
 	parent *script // the one it belongs to; nil: none
 
-	// What follows belongs to the goroutine of the conversation.
-	next    int // the move that comes
-	names   renamer
+	names  renamer
+	played int // moves; under the player's mu
+
+	mu      sync.Mutex
+	next    int             // the move that comes
 	then    recordedRequest // of the newest move that was read, which is the one below
 	reading int
-	played  int
+	seen    *memory
 }
 
 // move is an exchange in a file.
@@ -99,7 +101,7 @@ func (p *Player) open() error {
 // readScript notes where the exchanges of a conversation are. Of a run that came to its
 // end every line is whole.
 func readScript(path string, finished bool) (*script, error) {
-	s := &script{}
+	s := &script{seen: newMemory()}
 	lines := 0
 	whole, err := eachLine(path, func(line []byte, n int, at int64) error {
 		lines = n
@@ -198,15 +200,11 @@ func (p *Player) Stream(ctx context.Context, req model.Request) (model.Stream, e
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	now, err := decodeNow(req)
-	if err != nil {
-		return nil, fmt.Errorf("the request is not JSON: %w", err)
-	}
-	s, trouble := p.find(req.Meta, now)
+	s, trouble := p.find(req)
 	if trouble != nil {
 		return nil, p.stop(trouble)
 	}
-	x, trouble := p.advance(s, req.Meta, now)
+	x, trouble := p.advance(s, req)
 	if trouble != nil {
 		return nil, p.stop(trouble)
 	}
@@ -265,7 +263,10 @@ func (p *Player) stop(e *Error) error {
 }
 
 // advance gives a conversation's next exchange, if the request is the recorded one.
-func (p *Player) advance(s *script, m model.Meta, now request) (*exchange, *Error) {
+func (p *Player) advance(s *script, req model.Request) (*exchange, *Error) {
+	m := req.Meta
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if p.endsWithParent(s) {
 		return nil, p.cut(s, m)
 	}
@@ -277,11 +278,11 @@ func (p *Player) advance(s *script, m model.Meta, now request) (*exchange, *Erro
 		if s.moves[s.next].skip {
 			continue
 		}
-		then, err := s.then.decode(s.names)
+		found, err := s.then.compare(req, s.names, s.seen)
 		if err != nil {
 			return nil, p.broken(s, m, err)
 		}
-		if found := compare(then, now); len(found) > 0 {
+		if len(found) > 0 {
 			return nil, p.differs(s, m, found)
 		}
 		s.next++
@@ -289,7 +290,7 @@ func (p *Player) advance(s *script, m model.Meta, now request) (*exchange, *Erro
 		s.played = s.next
 		p.mu.Unlock()
 		if s.next == len(s.moves) {
-			s.then = recordedRequest{} // nothing is compared with it any more
+			s.then, s.seen = recordedRequest{}, newMemory() // nothing is compared with it any more
 		}
 		return x, nil
 	}
@@ -318,11 +319,12 @@ func (p *Player) read(s *script, i int) (*exchange, error) {
 // follow puts the request of an exchange together.
 func (s *script) follow(i int, x *exchange) error {
 	if x.Keep > len(s.then.messages) || x.Keep < 0 || i == 0 && x.Head == nil {
-		return errors.New("it continues a request that is not there")
+		return errGap
 	}
 	if x.Head != nil {
-		s.then.head = x.Head
+		s.then.head, s.seen.headSame = x.Head, false
 	}
+	s.seen.kept = min(s.seen.kept, x.Keep)
 	had := len(s.then.messages)
 	s.reading = i
 	s.then.messages = append(s.then.messages[:x.Keep:x.Keep], x.Messages...)

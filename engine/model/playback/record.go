@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -63,14 +64,9 @@ type talk struct {
 	n        int // exchanges
 	head     hash
 	messages []hash
-}
-
-type hash [16]byte
-
-func hashOf(raw []byte) (h hash) {
-	sum := sha256.Sum256(raw)
-	copy(h[:], sum[:])
-	return h
+	// headKnown: head is that of the newest exchange. A process that continues a file
+	// writes it again.
+	headKnown bool
 }
 
 func newRecorder(dir string, m model.Model, o RecordOptions) (*Recorder, error) {
@@ -93,6 +89,11 @@ func newRecorder(dir string, m model.Model, o RecordOptions) (*Recorder, error) 
 func (r *Recorder) open() error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, indexName)); errors.Is(err, fs.ErrNotExist) {
+		if err := r.checkEmpty(); err != nil {
+			return err // before a file is made in a folder that is not ours
+		}
 	}
 	r.lock = flock.New(filepath.Join(r.dir, lockName), flock.SetPermissions(0o600))
 	mine, err := r.lock.TryLock()
@@ -189,10 +190,12 @@ func (r *Recorder) readTalk(path string) error {
 		if err := json.Unmarshal(line, &x); err != nil {
 			return damaged(path, n, err)
 		}
-		if x.Keep > len(t.messages) {
-			return damaged(path, n, errors.New("it continues a request that is not there"))
+		if x.Keep < 0 || x.Keep > len(t.messages) {
+			return damaged(path, n, errGap)
 		}
-		t.add(&x)
+		if err := t.add(&x); err != nil {
+			return damaged(path, n, err)
+		}
 		if x.Reply != nil {
 			r.said[hashID(x.Reply.ID)] = true
 		}
@@ -212,16 +215,24 @@ func (r *Recorder) readTalk(path string) error {
 	return nil
 }
 
-// add takes note of an exchange that is written.
-func (t *talk) add(x *exchange) {
+// add takes note of an exchange that an earlier process wrote.
+func (t *talk) add(x *exchange) error {
 	t.n++
-	if x.Head != nil {
-		t.head = hashOf(x.Head)
-	}
 	t.messages = t.messages[:x.Keep]
 	for _, raw := range x.Messages {
-		t.messages = append(t.messages, hashOf(raw))
+		var m struct {
+			Role    string
+			Content []json.RawMessage
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return err
+		}
+		for i := range m.Content {
+			m.Content[i] = decodable(m.Content[i])
+		}
+		t.messages = append(t.messages, hashMessage(model.Message{Role: m.Role, Content: m.Content}))
 	}
+	return nil
 }
 
 // Info tells what the recorded model knows, and writes it down.
@@ -341,16 +352,16 @@ func appendLine(path string, line []byte) error {
 func (r *Recorder) write(t *talk, req model.Request, x exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	messages := make([]json.RawMessage, len(req.Messages))
-	for i, m := range req.Messages {
-		messages[i] = messageJSON(m)
-		if x.Keep == i && i < len(t.messages) && hashOf(messages[i]) == t.messages[i] {
-			x.Keep++
-		}
+	head, messages := hashHead(req), hashMessages(req.Messages)
+	for x.Keep < min(len(messages), len(t.messages)) && messages[x.Keep] == t.messages[x.Keep] {
+		x.Keep++
 	}
-	x.Messages = messages[x.Keep:]
-	if head := headJSON(req); t.n == 0 || hashOf(head) != t.head {
-		x.Head = head
+	x.Messages = []json.RawMessage{}
+	for _, m := range req.Messages[x.Keep:] {
+		x.Messages = append(x.Messages, messageJSON(m))
+	}
+	if head != t.head || !t.headKnown {
+		x.Head = headJSON(req)
 	}
 	x.Exchange, x.Process, x.Step, x.Turn = t.n+1, r.process, req.Meta.Step, req.Meta.Turn
 	line, err := encode(x)
@@ -366,7 +377,7 @@ func (r *Recorder) write(t *talk, req model.Request, x exchange) {
 		r.fail(err)
 		return
 	}
-	t.add(&x)
+	t.n, t.head, t.headKnown, t.messages = x.Exchange, head, true, messages
 	if x.Reply != nil {
 		r.said[hashID(x.Reply.ID)] = true
 	}

@@ -166,6 +166,9 @@ func TestRecord_refuses_a_folder_that_is_not_its_own(t *testing.T) {
 		if read(t, unfinished, "recording.json") != before {
 			t.Errorf("%s: the refused folder was changed", c.name)
 		}
+		if _, err := os.Stat(filepath.Join(foreign, ".lock")); err == nil {
+			t.Errorf("%s: a file was made in a folder that is not ours", c.name)
+		}
 	}
 }
 
@@ -213,7 +216,7 @@ func TestPlayer_plays_what_a_killed_process_left(t *testing.T) {
 		_ = said(t, p, grown("t", i))
 	}
 	var e *playback.Error
-	if _, err := ask(p, grown("t", 2)); !errors.As(err, &e) || e.Kind != playback.Ends || !strings.Contains(err.Error(), "how far it came") {
+	if _, err := ask(p, grown("t", 2)); !errors.As(err, &e) || e.Kind != playback.Ends || !strings.Contains(err.Error(), "how far it goes") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -42,6 +42,9 @@ func (p *Player) differs(s *script, m model.Meta, found []difference) *Error {
 	if strings.HasSuffix(e.Paths[0], ".is_error") {
 		text += "\nTools are run in a playback: the folder must be as it was when the recorded run began."
 	}
+	if s.next > 0 && s.moves[s.next-1].stopped {
+		text += "\nIn the recorded run somebody stopped the agent just before; a playback cannot repeat that."
+	}
 	e.text = text + "\n" + anew
 	return e
 }
@@ -54,7 +57,7 @@ func (p *Player) ends(s *script, m model.Meta) *Error {
 	case s.moves[len(s.moves)-1].skip:
 		what += "The recorded run was stopped here."
 	case !p.index.finished():
-		what += "The recorded run did not come to its end: this is how far it came."
+		what += "The recording was cut off: this is how far it goes."
 	default:
 		what += "A playback costs nothing, so a budget that ended the recorded run does not end this one."
 	}
@@ -94,7 +97,7 @@ func (p *Player) missing(m model.Meta) *Error {
 		what += ", …"
 	}
 	if !p.index.finished() {
-		what += "\nThe recorded run did not come to its end."
+		what += "\nThe recording was cut off before the run came to its end."
 	}
 	e.text = e.head(m, what) + "\n" + anew
 	return e

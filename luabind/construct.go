@@ -328,6 +328,9 @@ func (s *state) readPrompt(r *reader, field string) engine.Prompt {
 	case *lua.LNilType:
 		return nil
 	case lua.LString:
+		if strings.TrimSpace(string(v)) == "" {
+			r.wrong(field, "is empty; it is what the agent is asked")
+		}
 		return engine.Text(string(v))
 	case *lua.LFunction:
 		return s.prompt(field, v)

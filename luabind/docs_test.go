@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/harness/native"
 	"github.com/flowerlua/flower/luabind"
 	"github.com/flowerlua/flower/stdlib"
 )
@@ -74,24 +76,46 @@ func TestDocs_every_block_of_Lua_compiles(t *testing.T) {
 // isTest: the block is a file of tests.
 func isTest(source string) bool { return regexp.MustCompile(`\bit(\.skip)?\(`).MatchString(source) }
 
+// rehearsedDocs is the native harness with the rehearsal that docs/lua.md gives for
+// its workflows.
+func rehearsedDocs(t *testing.T) harness.Harness {
+	t.Helper()
+	for _, b := range documented(t)["lua.md"] {
+		if isRehearsal(b.source) && strings.Contains(b.source, "·verdict#") {
+			return native.New(native.Config{Model: rehearse(t, b.source)})
+		}
+	}
+	t.Fatal("docs/lua.md has no rehearsal for its workflows")
+	return nil
+}
+
+func isRehearsal(source string) bool {
+	return strings.HasPrefix(source, "return function") || strings.Contains(source, "\nreturn function")
+}
+
+// succeeds runs a script to its end; all its steps pass.
+func succeeds(t *testing.T, source string) {
+	t.Helper()
+	p := play(t, rehearsedDocs(t), source, nil)
+	if p.err != nil || len(p.errors) > 0 || !p.ending.OK {
+		t.Errorf("%v %q %s", p.err, p.errors, p.ending.Reason)
+	}
+}
+
 // TestDocs_the_reference_runs: every block of the reference is a script that runs
 // to its end, a rehearsal, or a file of tests that pass; its asserts hold.
 func TestDocs_the_reference_runs(t *testing.T) {
 	for _, b := range documented(t)["lua.md"] {
 		t.Run(b.name, func(t *testing.T) {
-			if strings.HasPrefix(b.source, "return function") {
+			switch {
+			case isTest(b.source):
+				passAll(t, b.source)
+			case isRehearsal(b.source):
 				if _, _, err := reply(t, rehearse(t, b.source), ask("go on")); err != nil {
 					t.Error(err)
 				}
-				return
-			}
-			if isTest(b.source) {
-				passAll(t, b.source)
-				return
-			}
-			p := play(t, &echo{}, b.source, nil)
-			if p.err != nil || len(p.errors) > 0 {
-				t.Errorf("%v %q", p.err, p.errors)
+			default:
+				succeeds(t, b.source)
 			}
 		})
 	}
@@ -125,13 +149,7 @@ func TestMeta_examples_run(t *testing.T) {
 					passAll(t, b.source)
 					return
 				}
-				dir := t.TempDir()
-				if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil { // one example aborts without
-					t.Fatal(err)
-				}
-				if p := playIn(t, dir, &echo{}, b.source, nil); p.err != nil || len(p.errors) > 0 {
-					t.Errorf("%v %q", p.err, p.errors)
-				}
+				succeeds(t, b.source)
 			})
 		}
 		return nil

@@ -361,7 +361,7 @@ function flower.log(text) end
 --- callbacks, the script. It does not return.
 ---
 --- ```lua
---- if not flower.system().git then flower.abort("this needs a git repository") end
+--- if flower.lang ~= "en" then flower.abort("the prompts are in English") end
 --- ```
 ---@param reason string
 function flower.abort(reason) end

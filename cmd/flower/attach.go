@@ -23,7 +23,7 @@ type attachCommand struct {
 
 // attach connects to a run and shows it until it ends, or until the person detaches.
 func (a *app) attach(ctx context.Context, c *cli) error {
-	_, runDir, err := c.places()
+	_, runDir, err := c.existing()
 	if err != nil {
 		return err
 	}
@@ -70,6 +70,9 @@ func chooseLive(runDir, name string) (live.Notice, error) {
 	all, err := live.List(liveDir(runDir))
 	if err != nil {
 		return live.Notice{}, fmt.Errorf("runs at work: %w", err)
+	}
+	if len(all) == 0 && name != "" {
+		return live.Notice{}, wrongUse("there is no run %q: no run is at work in %s (flower runs shows what ran)", name, shownPath(runDir))
 	}
 	if len(all) == 0 {
 		return live.Notice{}, fmt.Errorf("no run is at work in %s: start one (flower --help says how), or name another place with -w or -r; flower runs shows what ran", shownPath(runDir))

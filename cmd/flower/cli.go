@@ -16,7 +16,7 @@ import (
 type globals struct {
 	Workspace string `short:"w" placeholder:"DIR" default:"." help:"Folder the agents work in."`
 	RunDir    string `short:"r" placeholder:"DIR" help:"Folder for accounts and transcripts (default: runs in the workspace)."`
-	Verbose   bool   `short:"v" help:"Show thinking, results of tools, what subagents say, and where a script failed."`
+	Verbose   bool   `short:"v" help:"Show thinking, results of tools, what subagents say, where a script failed and where settings come from."`
 	Harness   string `placeholder:"NAME" enum:"native,claude" default:"native" help:"What does the work: native, or claude (drives the Claude Code CLI)."`
 	Model     string `placeholder:"NAME" help:"Model for agents that name none."`
 	Rehearse  string `placeholder:"FILE" help:"Let a Lua function play the model: no key, no network."`

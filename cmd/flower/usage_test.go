@@ -128,7 +128,7 @@ const exitCodes = `
 2 | sessions show | flower sessions show needs <name>
 2 | sessions show nope | there is no session or step "nope"
 2 | sessions show hello --agent nope | has no subagents
-2 | sessions show hello --json --raw | --json and --raw exclude each other
+2 | sessions show hello --json --raw | exclude each other
 2 | sessions export nope | there is no session or step "nope"
 2 | sessions export hello notes.txt | notes.txt is a file: name a folder
 2 | sessions import nope.jsonl | import: there is no file nope.jsonl
@@ -151,6 +151,27 @@ const exitCodes = `
 1 | -r empty sessions | there are no sessions in empty
 2 | -r none sessions | there is no run directory none
 2 | -r none sessions repair | there is no run directory none
+2 | -w none doctor | there is no workspace none
+
+1 | -r empty attach | no run is at work in empty
+2 | -r empty attach nope | there is no run "nope": no run is at work in empty
+2 | -r none attach | there is no run directory none
+2 | atach 20261130-1 | did you mean "attach"?
+
+2 | test nope.test.lua | there is no test file and no folder nope.test.lua
+2 | test empty | there is no test in empty
+2 | -w none test | there is no
+2 | test --timeout 0s | --timeout is 0s; it must be more than nothing
+2 | test --timeout long | --timeout is "long"; it is a time such as 90s or 5m
+2 | tset --filter x | did you mean "test"?
+1 | tests of a parser | no API key
+
+2 | --record notes.txt --rehearse say.lua hello.lua | --record: notes.txt is not a folder
+2 | --playback none hello.lua | --playback: there is no folder none
+2 | --playback notes.txt hello.lua | --playback: there is no folder notes.txt
+2 | --playback empty --rehearse say.lua hello.lua | exclude each other
+2 | --json --events - --rehearse say.lua hello.lua | both write to standard output
+2 | --json completion bash | has no --json
 
 2 | init notes.txt | notes.txt is not a folder
 2 | init a b | flower init takes no "b"

@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/flowerlua/flower/engine/model/anthropic"
+	"github.com/flowerlua/flower/engine/model/playback"
 	"github.com/flowerlua/flower/internal/messagesapi"
 )
 
@@ -44,4 +47,36 @@ func team(r messagesapi.Request) messagesapi.Turn {
 		turn.Blocks = append(turn.Blocks, messagesapi.ToolUse("", "Agent", fmt.Sprintf(`{"description":"work","prompt":%q,"subagent_type":"coder"}`, task)))
 	}
 	return turn
+}
+
+func TestLabel_tells_calls_apart_and_keeps_arguments_to_itself(t *testing.T) {
+	script := func(path string, args ...string) string { return (&cli{Run: runCommand{Script: path}}).label(args) }
+	if script("./a/fix.lua") != "a/fix.lua" || (&cli{}).label(nil) != "starter" || (&cli{Once: onceCommand{Prompt: []string{"x"}}}).label(nil) != "once" {
+		t.Errorf("labels %q, %q", script("./a/fix.lua"), (&cli{}).label(nil))
+	}
+	one, other := script("fix.lua", "--token", "test-key"), script("fix.lua", "--token test-key")
+	if one == other || one == script("fix.lua") || one != script("fix.lua", "--token", "test-key") || strings.Contains(one, "test-key") {
+		t.Errorf("labels %q and %q", one, other)
+	}
+}
+
+func TestSource_questions_from_the_side_are_not_recorded_and_not_played(t *testing.T) {
+	plain := &source{name: "m"}
+	if got, err := plain.aside(); got != plain || err != nil {
+		t.Errorf("without a recording: %v, %v", got, err)
+	}
+	behind := anthropic.New(nil)
+	recorder, err := playback.Record(t.TempDir(), behind, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recorder.Close()
+	recorded := &source{model: recorder, recording: recording{recorder: recorder, unrecorded: behind}}
+	if got, err := recorded.aside(); err != nil || got.model != behind {
+		t.Errorf("while it is recorded: %v, %v", got, err)
+	}
+	played := &source{recording: recording{player: &playback.Player{}}}
+	if _, err := played.aside(); err == nil {
+		t.Error("a playback answers from the side")
+	}
 }

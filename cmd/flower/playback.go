@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/model"
 	"github.com/flowerlua/flower/engine/model/playback"
 	"github.com/flowerlua/flower/engine/workbench"
@@ -131,6 +132,20 @@ func (c *cli) record(b *bed, workspace, runDir string) error {
 	src.unrecorded, src.model, src.recorder = src.model, recorder, recorder
 	src.note += ", recorded in " + shownPath(c.Record)
 	return nil
+}
+
+// telling passes events on, and says of a step that is restored that a new recording
+// does not have it.
+func (b *bed) telling(s event.Sink) event.Sink {
+	if b.src.recorder == nil || b.src.recorder.Continues() {
+		return s
+	}
+	return event.SinkFunc(func(e event.Event) {
+		s.Emit(e)
+		if e.Kind == event.Step && e.Payload["restored"] == true {
+			b.sinks.screen.say("! step " + e.Step + " is restored, so it is not in the recording: record a run that begins anew (--fresh)")
+		}
+	})
 }
 
 // playedBack is a recording in the place of a model.

@@ -79,7 +79,7 @@ func (a *app) open(c *cli, script string, adjust func(*bed, *engine.Config)) (_ 
 	}
 	config := engine.Config{
 		Workspace: workspace, RunDir: runDir, Store: b.db, Harness: c.newHarness(b.src, runDir),
-		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.sinks, Lang: c.Lang,
+		Model: b.src.name, Endpoint: b.src.endpoint, Sink: b.telling(b.sinks), Lang: c.Lang,
 		Sleep: b.src.sleep, Own: c.own(), Realm: b.src.realm(), Apart: b.src.player != nil, // what was played must not pass for what was done
 	}
 	if adjust != nil {

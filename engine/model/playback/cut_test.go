@@ -19,6 +19,9 @@ import (
 func process(t *testing.T, dir string, last bool, script func(messagesapi.Request) messagesapi.Turn, requests ...model.Request) {
 	t.Helper()
 	r := record(t, dir, provider(t, script), nil)
+	if r.Continues() != last { // the first of two does not
+		t.Errorf("Continues is %v", r.Continues())
+	}
 	for _, q := range requests {
 		_ = said(t, r, q)
 	}

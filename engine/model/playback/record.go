@@ -235,6 +235,9 @@ func (t *talk) add(x *exchange) error {
 	return nil
 }
 
+// Continues reports whether the recording goes on with that of an earlier process.
+func (r *Recorder) Continues() bool { return r.process > 1 }
+
 // Info tells what the recorded model knows, and writes it down.
 func (r *Recorder) Info(ctx context.Context, name string) (model.Info, error) {
 	info, err := r.inner.Info(ctx, name)

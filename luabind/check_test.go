@@ -231,3 +231,116 @@ func TestCheck_syntax_has_a_column(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// checkedFiles is checked of a script with files beside it.
+func checkedFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rt, _ := runtimeIn(t, dir, silent(t))
+	report, err := luabind.CheckFile(context.Background(), rt, filepath.Join(dir, "s.lua"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range append(report.Mistakes, report.Warnings...) {
+		lines = append(lines, m.String())
+	}
+	lines = append(lines, report.Unchecked...)
+	return strings.ReplaceAll(strings.Join(lines, "\n"), dir+"/", "")
+}
+
+func TestCheck_reads_the_modules_beside_the_script(t *testing.T) {
+	got := checkedFiles(t, map[string]string{
+		"s.lua": `local a = require("a")
+local b = require("lib.b")
+local c = require("c")
+local no = require("absent")
+local odd = require("../x")
+print(a, b, c, no, odd)`,
+		"a.lua":          "local M = {}\nfunction M.f() return stirng.upper('x') end\nshared = 1\nreturn M",
+		"lib/b/init.lua": "return require('a').f(flower.stp)",
+		"c.lua":          "return = 1",
+	})
+	for _, want := range []string{
+		`a.lua:2:23: nothing is called "stirng" — did you mean "string"?`, `a.lua:3:1: "shared" is a global here`,
+		`lib/b/init.lua:1:30: flower has no "stp" — did you mean "step"?`, `c.lua:1:8: syntax error near "="`,
+		`s.lua:4:20: there is no module "absent"`, `s.lua:5:21: require takes a module's name`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in\n%s", want, got)
+		}
+	}
+}
+
+func TestCheck_pretends_whatever_has_an_effect(t *testing.T) {
+	got := checkedFiles(t, map[string]string{"kept.txt": "x", "s.lua": `
+assert(flower.fs.write("made.txt", "x") and flower.fs.append("made.txt", "x") and flower.fs.mkdir("made") and flower.fs.remove("kept.txt"))
+assert(flower.fs.read("kept.txt") == "x")
+local run = flower.sh("touch made.txt", { timeout = 3 })
+assert(run.code == 0 and run.output == "" and not run.timed_out)
+assert(flower.document.save("made.md", "x") and flower.document.append("made.md", "x"))
+assert(flower.archive("old", "kept.txt"))
+local bench = flower.workbench()
+assert(bench.notes ~= "")
+local step = flower.step{ name = "s", spec = flower.agent{ name = "a" }, prompt = "p" }
+local ending = flower.run(flower.workflow{ workbench = bench, steps = { step } })
+assert(ending.ok and ending.context and ending.reason == "")
+local flow = flower.workflow{ workbench = bench, steps = { step } }
+flow.steps[1].retires = 3
+return flow`})
+	if !strings.HasPrefix(got, "s.lua:10:1: steps[1].retires: is not a field") || strings.Contains(got, "\n") {
+		t.Errorf("found %s", got)
+	}
+}
+
+func TestCheck_what_runs_agents_is_not_checked_further(t *testing.T) {
+	for source, want := range map[string]string{
+		`flower.runtime:run(flower.agent{ name = "a" }, "p")`: "s.lua:1: :run is not done when a script is checked",
+		`flower.runtime:interrupt()`:                          ":interrupt is not done",
+		`flower.channel{}:send("x")`:                          ":send is not done",
+		`local r = flower.sh("x") print(r.none.deeper)`:       "(behind what was not done: s.lua:1: flower.sh)",
+	} {
+		if got := checkedFiles(t, map[string]string{"s.lua": source}); !strings.Contains(got, want) {
+			t.Errorf("%s: %s\nwant %s", source, got, want)
+		}
+	}
+}
+
+func TestCheck_names_of_tools(t *testing.T) {
+	got := checkedFiles(t, map[string]string{"s.lua": `local channel = flower.channel{}
+local asks = flower.agent{ name = "asks", allowed_tools = { "mcp__human__ask" } }
+local slip = flower.agent{ name = "slip", allowed_tools = { "Read", "Raed" } }
+local function later(name)
+  return flower.coordinator{ name = name, workers = {
+    w = flower.worker{ description = "d", prompt = "p", tools = { "mcp__x__y", "Skill", name, "Bahs" } },
+  } }
+end
+print(slip, later)
+return flower.workflow{ channel = channel, steps = { flower.step{ name = "s", spec = flower.agent{ name = "a" }, prompt = "p",
+  gate = function(_, ctx) return ctx._runtime:run(asks, "p").ok end } } }`})
+	for _, want := range []string{
+		`s.lua:3:69: agent.allowed_tools: names "Raed", which is no tool of this harness — did you mean "Read"?`,
+		`s.lua:6:95: worker.tools: names "Bahs", which is no tool of this harness — did you mean "Bash"?`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "\n") + 1; n != 2 {
+		t.Errorf("%d findings:\n%s", n, got)
+	}
+	// Without a channel nobody can be reached.
+	got = checkedFiles(t, map[string]string{"s.lua": `local asks = flower.agent{ name = "asks", allowed_tools = { "mcp__human__ask" } }`})
+	if !strings.Contains(got, `s.lua:1:43: agent.allowed_tools: names "mcp__human__ask", but nobody can be reached`) {
+		t.Errorf("found %s", got)
+	}
+}

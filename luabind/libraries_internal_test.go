@@ -224,7 +224,7 @@ func TestResults_are_tables_like_others(t *testing.T) {
 	fresh := func() lua.LValue { return s.resultTable(r) }
 	for source, want := range map[string]string{
 		`local r = ... return r.ok and r.text .. r.attempts`:                                         "text1",
-		`local r, n = ..., 0 for _ in pairs(r) do n = n + 1 end return n`:                            "19",
+		`local r, n = ..., 0 for _ in pairs(r) do n = n + 1 end return n`:                            "21",
 		`local r = ... for k, v in next, r do if k == "usage" then return v.main.turns end end`:      "3",
 		`return rawget(..., "num_turns")`:                                                            "3",
 		`local r = ... r.text = nil return tostring(r.text) .. r.num_turns`:                          "nil3",
@@ -242,7 +242,7 @@ func TestResults_are_tables_like_others(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fields := plain.(map[string]any); len(fields) != 19 || fields["usage"] == nil {
+	if fields := plain.(map[string]any); len(fields) != 21 || fields["usage"] == nil {
 		t.Errorf("as data: %v", fields)
 	}
 }

@@ -5,11 +5,13 @@ import "slices"
 // kept is an entry that stays, and what becomes of it.
 type kept struct {
 	*Entry
-	index   int
-	parent  string
-	content []byte // the new message.content; nil leaves it
-	calls   Header // ToolUses, ToolResults and ErrorResult of the new content
-	lessUse bool   // a result went: toolUseResult, its copy, goes as well
+	index  int
+	parent string
+	edits  []edit // of the content
+	// calls are those left when some of them went or are no error any more; nil: all stay
+	// as they are.
+	calls   *Header
+	lessUse bool // a result went: toolUseResult, its copy, goes as well
 }
 
 // apply does to every entry's content what was decided, and leaves out the entries
@@ -17,7 +19,7 @@ type kept struct {
 func (v *viewer) apply() []kept {
 	out := make([]kept, 0, len(v.list))
 	for i := range v.list {
-		e := &v.list[i]
+		e := v.list[i]
 		k := kept{Entry: e, index: i, parent: e.Parent}
 		if v.isDroppedError(e) || !v.edit(&k) {
 			v.leaveOut(e)
@@ -36,32 +38,54 @@ func (v *viewer) isDroppedError(e *Entry) bool {
 		!slices.ContainsFunc(e.ToolUses, stays) && !slices.ContainsFunc(e.ToolResults, stays)
 }
 
-// edit makes the entry's new content. False means that nothing remains of it.
+// edit decides what becomes of the entry's content. False means that nothing remains of
+// it.
 func (v *viewer) edit(k *kept) bool {
 	if !v.touched(k) {
 		return true
 	}
-	content := []byte{'['}
-	left := 0
-	for n, b := range v.blocksOf(k.index) {
-		if v.dropped(b) {
+	gone := v.editBlocks(k)
+	if len(gone) == 0 {
+		return true
+	}
+	var parts []span
+	for part := range items(k.Raw, messageContent(k.Raw)) {
+		parts = append(parts, part)
+	}
+	k.edits = appendCuts(k.edits, parts, func(n int) bool { return gone[n] })
+	return len(parts) > len(gone)
+}
+
+// editBlocks decides what becomes of the entry's tool blocks; gone are those that go, by
+// their index in the content.
+func (v *viewer) editBlocks(k *kept) (gone map[int]bool) {
+	var left []block
+	same := true
+	blocks := v.blocksOf(k.index)
+	for n := range blocks {
+		b := blocks[n]
+		if v.drop[b.id] {
+			if gone == nil {
+				gone = map[int]bool{}
+			}
+			gone[b.n] = true
 			k.lessUse = k.lessUse || b.kind == toolResult
 			continue
 		}
-		if left > 0 {
-			content = append(content, ',')
-		}
 		if a, ok := v.acts[place{k.index, n}]; ok {
-			content = appendResult(content, k.Raw, b, a)
+			k.edits = v.appendEdits(k.edits, k.Raw, &b, a)
+			same = same && a.kind != neutralize
 			b.isError = b.isError && a.kind != neutralize
-		} else {
-			content = append(content, b.in(k.Raw)...)
 		}
-		k.calls.addCall(b)
-		left++
+		left = append(left, b)
 	}
-	k.content = append(content, ']')
-	return left > 0
+	if len(gone) > 0 || !same {
+		k.calls = &Header{}
+		for _, b := range left {
+			k.calls.addCall(b)
+		}
+	}
+	return gone
 }
 
 func (v *viewer) touched(k *kept) bool {
@@ -69,91 +93,52 @@ func (v *viewer) touched(k *kept) bool {
 	return v.changed[k.index] || slices.ContainsFunc(k.ToolUses, goes) || slices.ContainsFunc(k.ToolResults, goes)
 }
 
-func (v *viewer) dropped(b block) bool {
-	return b.kind != otherBlock && v.drop[b.id]
+// appendEdits puts a note in the place of the content of the result b.
+func (v *viewer) appendEdits(edits []edit, raw []byte, b *block, a act) []edit {
+	edits = append(edits, edit{b.value, v.quoted(a.note)})
+	if at := lastField(raw, b.span, "is_error"); a.kind == neutralize && !at.none() {
+		edits = append(edits, edit{at, []byte("false")})
+	}
+	return edits
 }
 
-// appendResult appends the tool_result b of raw with a note for its content.
-func appendResult(out, raw []byte, b block, a act) []byte {
-	out = append(out, '{')
-	first := true
-	for f := range fields(raw, b.span) {
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		switch key := string(f.key); {
-		case key == "content":
-			out = append(out, `"content":`...)
-			out = appendQuoted(out, a.note)
-		case key == "is_error" && a.kind == neutralize:
-			out = append(out, `"is_error":false`...)
-		default:
-			out = append(out, raw[f.at:f.val.hi]...)
-		}
-	}
-	return append(out, '}')
+// quoted is text as a JSON string. All of a view are in one piece of memory.
+func (v *viewer) quoted(text string) []byte {
+	from := len(v.written)
+	v.written = appendQuoted(v.written, text)
+	return v.written[from:len(v.written):len(v.written)]
 }
 
-// entry is the entry as it is in the view.
-func (k *kept) entry() Entry {
-	if k.content == nil && k.parent == k.Parent {
-		return *k.Entry
+// finish makes e, a copy of the entry, what it is in the view.
+func (k *kept) finish(e *Entry) {
+	if len(k.edits) == 0 && k.parent == k.Parent {
+		return
 	}
-	raw := k.render()
-	h := k.Header
-	h.Parent, h.Size = k.parent, len(raw)
-	if k.content != nil {
-		h.ToolUses, h.ToolResults = k.calls.ToolUses, k.calls.ToolResults
-		h.mark(k.calls.Flags.Has(ErrorResult), ErrorResult)
+	e.Raw = k.render()
+	e.Parent, e.Size, e.tools = k.parent, len(e.Raw), nil
+	if k.calls != nil {
+		e.ToolUses, e.ToolResults = k.calls.ToolUses, k.calls.ToolResults
+		e.mark(k.calls.Flags.Has(ErrorResult), ErrorResult)
 	}
-	return Entry{Seq: k.Seq, Header: h, Raw: raw}
 }
 
-// render puts the new parent and content into the entry's bytes; all else stays as
-// it is, in its order.
+// render puts the new parent and content into the entry's bytes; all else stays as it
+// is.
 func (k *kept) render() []byte {
-	all := whole(k.Raw)
-	message := lastField(k.Raw, all, "message")
-	out := append(make([]byte, 0, len(k.Raw)+64), '{')
-	for f := range fields(k.Raw, all) {
-		if k.lessUse && string(f.key) == "toolUseResult" {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		switch {
-		case string(f.key) == "parentUuid" && k.parent != k.Parent:
-			out = append(out, `"parentUuid":`...)
-			out = appendUUID(out, k.parent)
-		case k.content != nil && f.val == message:
-			out = append(out, k.Raw[f.at:f.val.lo]...)
-			out = k.appendMessage(out, message)
-		default:
-			out = append(out, k.Raw[f.at:f.val.hi]...)
-		}
+	edits := k.edits
+	if k.parent != k.Parent {
+		edits = append(edits, edit{lastField(k.Raw, whole(k.Raw), "parentUuid"), appendUUID(nil, k.parent)})
 	}
-	return append(out, '}')
-}
-
-func (k *kept) appendMessage(out []byte, message span) []byte {
-	content := lastField(k.Raw, message, "content")
-	out = append(out, '{')
-	first := true
-	for f := range fields(k.Raw, message) {
-		if !first {
-			out = append(out, ',')
+	if k.lessUse {
+		var members []span
+		var gone []bool
+		for f := range fields(k.Raw, whole(k.Raw)) {
+			members = append(members, span{f.at, f.val.hi})
+			gone = append(gone, string(f.key) == "toolUseResult")
 		}
-		first = false
-		if f.val == content {
-			out = append(out, `"content":`...)
-			out = append(out, k.content...)
-		} else {
-			out = append(out, k.Raw[f.at:f.val.hi]...)
-		}
+		edits = appendCuts(edits, members, func(n int) bool { return gone[n] })
 	}
-	return append(out, '}')
+	return edited(k.Raw, edits)
 }
 
 // appendUUID appends a uuid as JSON; an empty one is null.
@@ -162,4 +147,49 @@ func appendUUID(out []byte, uuid string) []byte {
 		return append(out, "null"...)
 	}
 	return appendQuoted(out, uuid)
+}
+
+// edit puts text in the place of a span.
+type edit struct {
+	span
+	text []byte
+}
+
+// appendCuts takes out the parts of a list that are gone, with the commas between them
+// and others.
+func appendCuts(edits []edit, parts []span, gone func(n int) bool) []edit {
+	before := -1 // the last part that stays
+	for n, part := range parts {
+		switch {
+		case !gone(n):
+			before = n
+		case before >= 0:
+			edits = append(edits, edit{span: span{parts[n-1].hi, part.hi}})
+		case n+1 < len(parts):
+			edits = append(edits, edit{span: span{part.lo, parts[n+1].lo}})
+		default:
+			edits = append(edits, edit{span: part})
+		}
+	}
+	return edits
+}
+
+// edited is raw with the edits. Those of an entry do not overlap; of two that do, since
+// the header is of other bytes, the first counts.
+func edited(raw []byte, edits []edit) []byte {
+	slices.SortFunc(edits, func(a, b edit) int { return a.lo - b.lo })
+	size := len(raw)
+	for _, e := range edits {
+		size += len(e.text) - (e.hi - e.lo)
+	}
+	out := make([]byte, 0, max(size, 0))
+	at := 0
+	for _, e := range edits {
+		if e.lo < at {
+			continue
+		}
+		out = append(append(out, raw[at:e.lo]...), e.text...)
+		at = e.hi
+	}
+	return append(out, raw[at:]...)
 }

@@ -1,12 +1,6 @@
 package transcript
 
-import (
-	"bytes"
-	"slices"
-	"unicode/utf8"
-
-	"github.com/flowerlua/flower/engine/shell"
-)
+import "slices"
 
 // decide finds what the policy leaves out.
 func (v *viewer) decide() {
@@ -28,16 +22,17 @@ func (v *viewer) decide() {
 
 // look is a result of an ephemeral command.
 type look struct {
-	at      place
-	command string
-	done    bool // it has expired in an earlier view
+	at   place
+	id   string // of the call
+	done bool   // it has expired in an earlier view
 }
 
 func (v *viewer) expire() {
 	looks := v.looks()
 	for n, l := range looks[:max(0, len(looks)-v.policy.Expire.KeepRecent)] {
 		if !l.done {
-			v.expireAt(l.at, l.command, len(looks)-n)
+			command, _ := v.command(l.id)
+			v.expireAt(l.at, command, len(looks)-n)
 		}
 	}
 }
@@ -46,30 +41,20 @@ func (v *viewer) expireAt(at place, command string, age int) {
 	v.do(at, act{kind: expire, note: v.notes.expire(command, age)})
 	v.report.Expired++
 	d := &v.report.Decisions
-	d.Expired = append(d.Expired, Place{Entry: v.key(at.entry), Block: at.block, Age: age})
+	d.Expired = append(d.Expired, v.place(at, age))
 }
 
 // looks are the results that can expire, oldest first.
 func (v *viewer) looks() []look {
 	v.findBash()
-	judged := map[string]bool{}
 	var looks []look
 	for at, b := range v.results(v.hasBash) {
-		command, ok := v.command(b.id)
-		if !ok {
+		call, known := v.call(b.id)
+		if !known || !call.looks {
 			continue
 		}
-		done, counts := v.isLook(at, b, command)
-		if !counts {
-			continue
-		}
-		is, known := judged[command]
-		if !known {
-			is = shell.Ephemeral(command)
-			judged[command] = is
-		}
-		if is {
-			looks = append(looks, look{at, command, done})
+		if done, counts := v.isLook(at, b); counts {
+			looks = append(looks, look{at, b.id, done})
 		}
 	}
 	return looks
@@ -78,37 +63,48 @@ func (v *viewer) looks() []look {
 // isLook reports whether the result of an ephemeral command counts as one that can
 // expire, and whether it has done so before. An interrupted result counts, and so
 // does the note in its place: whether its text is long must not make a difference.
-func (v *viewer) isLook(at place, b block, command string) (done, counts bool) {
-	raw, limit := v.list[at.entry].Raw, v.policy.Expire.MaxChars
-	if quoted := b.content.in(raw); len(quoted) > 1 && quoted[0] == '"' && !v.notes.mayBegin(quoted[1:len(quoted)-1]) {
-		return false, !longerThan(quoted[1:len(quoted)-1], limit)
-	}
-	text, ok := resultText(raw, b.content)
+func (v *viewer) isLook(at place, b *block) (done, counts bool) {
+	raw := v.list[at.entry].Raw
+	short := b.chars <= v.policy.Expire.MaxChars
 	switch {
-	case !ok, v.notes.isTrimmed(text), text == v.notes.Orphan && text != "":
+	case b.chars < 0:
+		return false, false
+	case raw[b.value.lo] == '"' && !v.notes.mayBegin(raw[b.value.lo+1:b.value.hi-1]):
+		return false, short
+	}
+	text, _ := resultText(raw, b.value)
+	command, _ := v.command(b.id)
+	switch {
+	case v.notes.isTrimmed(text), text == v.notes.Orphan && text != "":
 		return false, false
 	case v.notes.isExpired(text, command):
 		return true, true
 	case v.policy.Prune.NeutralizeInterrupts && (b.isError && isInterrupt(text) || text == v.notes.Interrupt):
 		return false, true
 	}
-	return false, utf8.RuneCountInString(text) <= limit
+	return false, short
 }
 
 // findBash notes where the calls of Bash are.
 func (v *viewer) findBash() {
 	v.calls = map[string]place{}
 	for i := range v.list {
-		e := &v.list[i]
-		if len(e.ToolUses) == 0 || !bytes.Contains(e.Raw, []byte(`"Bash"`)) {
-			continue
-		}
-		for n, b := range v.blocksOf(i) {
-			if b.kind == toolUse && string(b.name.in(e.Raw)) == `"Bash"` {
+		blocks := v.blocksOf(i)
+		for n := range blocks {
+			if b := &blocks[n]; b.kind == toolUse && b.bash {
 				v.calls[b.id] = place{i, n}
 			}
 		}
 	}
+}
+
+// call is the block of a call of Bash.
+func (v *viewer) call(id string) (b *block, ok bool) {
+	at, ok := v.calls[id]
+	if !ok {
+		return nil, false
+	}
+	return &v.list[at.entry].tools[at.block], true
 }
 
 func (v *viewer) hasBash(e *Entry) bool {
@@ -120,46 +116,54 @@ func (v *viewer) hasBash(e *Entry) bool {
 
 // command is the command line of a Bash call.
 func (v *viewer) command(id string) (string, bool) {
-	at, ok := v.calls[id]
+	b, ok := v.call(id)
 	if !ok {
 		return "", false
 	}
-	raw := v.list[at.entry].Raw
-	return textAt(raw, lastField(raw, v.blocksOf(at.entry)[at.block].input, "command"))
-}
-
-// large is a result that can move to a file.
-type large struct {
-	at    place
-	chars int
-	path  string
+	return textAt(v.list[v.calls[id].entry].Raw, b.value)
 }
 
 func (v *viewer) trim() {
 	limit := v.policy.Trim.MinChars
-	var found []large
+	var found []place
 	for at, b := range v.results(func(e *Entry) bool { return e.Size >= limit }) {
-		if _, expired := v.acts[at]; expired || b.content.hi-b.content.lo < limit {
-			continue
-		}
-		if l, ok := v.measure(at, b); ok && l.chars >= limit && !v.isNote(b.id) {
-			found = append(found, l)
+		if _, expired := v.acts[at]; !expired && b.chars >= max(limit, 0) && !v.isNote(at, b) {
+			found = append(found, at)
 		}
 	}
 	old := max(0, len(found)-v.policy.Trim.KeepRecent)
 	v.setKept(len(found) - old)
-	for _, l := range found[:old] {
-		v.trimAt(l)
+	for _, at := range found[:old] {
+		v.trimAt(at)
 	}
 }
 
-// measure reads the text of a result into v.text.
-func (v *viewer) measure(at place, b block) (l large, ok bool) {
-	v.text, ok = appendResultText(v.text[:0], v.list[at.entry].Raw, b.content)
-	if !ok {
-		return large{}, false
+// isNote reports whether a text is what some view has put in the place of a result.
+func (v *viewer) isNote(at place, b *block) bool {
+	if b.chars > v.notes.longest {
+		return false
 	}
-	return large{at, utf8.RuneCount(v.text), spillPath(v.notes.SpillDir, v.text)}, true
+	text, _ := resultText(v.list[at.entry].Raw, b.value)
+	if v.notes.isTrimmed(text) || v.notes.isMade(text) {
+		return true
+	}
+	command, ok := v.command(b.id)
+	return ok && v.notes.isExpired(text, command)
+}
+
+func (v *viewer) trimAt(at place) {
+	raw, b := v.list[at.entry].Raw, &v.list[at.entry].tools[at.block]
+	v.text, _ = appendResultText(v.text[:0], raw, b.value)
+	path := spillPath(v.notes.SpillDir, v.text)
+	v.do(at, act{kind: trim, note: v.notes.trim(b.chars, path)})
+	v.report.Cleared++
+	v.report.CharsSaved += b.chars
+	if !v.spilled[path] {
+		v.spilled[path] = true
+		v.report.Spills = append(v.report.Spills, Spill{Path: path, Chars: b.chars, raw: raw, at: b.value})
+	}
+	d := &v.report.Decisions
+	d.Trimmed = append(d.Trimmed, v.place(at, 0))
 }
 
 func (v *viewer) setKept(n int) {
@@ -167,31 +171,9 @@ func (v *viewer) setKept(n int) {
 	v.report.Decisions.Kept = n
 }
 
-// isNote reports whether the text measured last is what some view has put in the
-// place of a result of the call.
-func (v *viewer) isNote(id string) bool {
-	if len(v.text) > utf8.UTFMax*v.notes.longest {
-		return false
-	}
-	text := string(v.text)
-	if v.notes.isTrimmed(text) || v.notes.isMade(text) {
-		return true
-	}
-	command, ok := v.command(id)
-	return ok && v.notes.isExpired(text, command)
-}
-
-func (v *viewer) trimAt(l large) {
-	v.do(l.at, act{kind: trim, note: v.notes.trim(l.chars, l.path)})
-	v.report.Cleared++
-	v.report.CharsSaved += l.chars
-	if !v.spilled[l.path] {
-		v.spilled[l.path] = true
-		content := v.blocksOf(l.at.entry)[l.at.block].content
-		v.report.Spills = append(v.report.Spills, Spill{Path: l.path, Chars: l.chars, raw: v.list[l.at.entry].Raw, at: content})
-	}
-	d := &v.report.Decisions
-	d.Trimmed = append(d.Trimmed, Place{Entry: v.key(l.at.entry), Block: l.at.block})
+// place names a result in Decisions.
+func (v *viewer) place(at place, age int) Place {
+	return Place{Entry: v.key(at.entry), Block: v.list[at.entry].tools[at.block].n, Age: age}
 }
 
 // interrupts makes interrupted results of the entries from the given one on
@@ -199,21 +181,25 @@ func (v *viewer) trimAt(l large) {
 // only beside one that is a plain string: alone it may be a tool's own words.
 func (v *viewer) interrupts(from int) {
 	for i := from; i < len(v.list); i++ {
-		e := &v.list[i]
+		e := v.list[i]
 		if !e.Flags.Has(ErrorResult) || protected(e) {
 			continue
 		}
-		plain := slices.ContainsFunc(v.blocksOf(i), func(b block) bool {
-			text, ok := textAt(e.Raw, b.content)
-			return ok && b.isError && isInterrupt(text)
+		blocks := v.blocksOf(i)
+		plain := slices.ContainsFunc(blocks, func(b block) bool {
+			return b.kind == toolResult && b.isError && !b.value.none() && e.Raw[b.value.lo] == '"' && v.saysInterrupted(e, &b)
 		})
-		for n, b := range v.blocksOf(i) {
-			text, ok := resultText(e.Raw, b.content)
-			if plain && ok && b.kind == toolResult && b.isError && isInterrupt(text) {
+		for n := range blocks {
+			if b := &blocks[n]; plain && b.kind == toolResult && b.isError && v.saysInterrupted(e, b) {
 				v.neutralizeAt(place{i, n}, b.id)
 			}
 		}
 	}
+}
+
+func (v *viewer) saysInterrupted(e *Entry, b *block) bool {
+	text, ok := resultText(e.Raw, b.value)
+	return ok && isInterrupt(text)
 }
 
 func (v *viewer) neutralizeAt(at place, id string) {
@@ -223,5 +209,5 @@ func (v *viewer) neutralizeAt(at place, id string) {
 	v.do(at, act{kind: neutralize, note: v.notes.Interrupt})
 	v.report.Neutralized++
 	d := &v.report.Decisions
-	d.Neutral = append(d.Neutral, Place{Entry: v.key(at.entry), Block: at.block})
+	d.Neutral = append(d.Neutral, v.place(at, 0))
 }

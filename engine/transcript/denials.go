@@ -32,13 +32,13 @@ func (v *viewer) deniedIDs() []string {
 	var ids []string
 	seen := map[string]bool{}
 	for i := len(v.list) - 1; i >= 0; i-- {
-		e := &v.list[i]
+		e := v.list[i]
 		if !v.maybeDenied(e) {
 			continue
 		}
 		blocks := v.blocksOf(i)
 		for n := len(blocks) - 1; n >= 0; n-- {
-			if b := blocks[n]; v.denied(e, b) && !seen[b.id] {
+			if b := &blocks[n]; v.denied(e, b) && !seen[b.id] {
 				seen[b.id] = true
 				ids = append(ids, b.id)
 			}
@@ -59,7 +59,7 @@ func (v *viewer) maybeDenied(e *Entry) bool {
 	return false
 }
 
-func (v *viewer) denied(e *Entry, b block) bool {
+func (v *viewer) denied(e *Entry, b *block) bool {
 	switch {
 	case b.kind != toolResult:
 		return false
@@ -67,7 +67,7 @@ func (v *viewer) denied(e *Entry, b block) bool {
 		return true
 	case v.policy.Denied[b.id]:
 		// What a view put in for a denial that was never recorded is none.
-		text, _ := textAt(e.Raw, b.content)
+		text, _ := textAt(e.Raw, b.value)
 		return text == "" || text != v.notes.Orphan
 	}
 	return false
@@ -91,7 +91,7 @@ func (v *viewer) tally(ids []string) map[string]*call {
 		return calls
 	}
 	for i := range v.list {
-		e := &v.list[i]
+		e := v.list[i]
 		for _, id := range e.ToolUses {
 			if c := calls[id]; c != nil && protected(e) {
 				c.fixed = true
@@ -107,10 +107,11 @@ func (v *viewer) tally(ids []string) map[string]*call {
 }
 
 func (v *viewer) tallyResult(i int, id string, c *call) {
-	e := &v.list[i]
+	e := v.list[i]
 	c.fixed = c.fixed || protected(e)
-	for _, b := range v.blocksOf(i) {
-		if b.kind == toolResult && b.id == id && !v.denied(e, b) {
+	blocks := v.blocksOf(i)
+	for n := range blocks {
+		if b := &blocks[n]; b.kind == toolResult && b.id == id && !v.denied(e, b) {
 			c.other = true
 		}
 	}

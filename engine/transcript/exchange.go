@@ -316,7 +316,8 @@ func Export(w io.Writer, entries iter.Seq2[Entry, error]) error {
 		if parent, ok := r.ancestor(e.Parent); ok {
 			k.parent = parent
 		}
-		if err := writeLine(out, k.entry().Raw); err != nil {
+		k.finish(&e)
+		if err := writeLine(out, e.Raw); err != nil {
 			return err
 		}
 	}

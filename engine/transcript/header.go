@@ -8,7 +8,7 @@ import (
 )
 
 // headerVersion is the first byte of an encoded Header.
-const headerVersion = 1
+const headerVersion = 2
 
 // errHeader: the bytes are no Header that this program wrote.
 var errHeader = errors.New("transcript header: not a header in a known form; parse the entry again")
@@ -30,10 +30,14 @@ func (h Header) AppendBinary(b []byte) ([]byte, error) {
 		b = appendText(b, s)
 	}
 	b = appendTexts(b, h.ToolUses)
-	return appendTexts(b, h.ToolResults), nil
+	b = appendTexts(b, h.ToolResults)
+	if !h.toolsKnown() {
+		return append(b, 0), nil
+	}
+	return appendBlocks(b, h.tools), nil
 }
 
-// MarshalBinary is the header's compact form, about 110 bytes with two UUIDs.
+// MarshalBinary is the header's compact form, about 120 bytes with two UUIDs.
 // Entry inherits it: the form of an Entry is that of its header alone.
 func (h Header) MarshalBinary() ([]byte, error) {
 	return h.AppendBinary(make([]byte, 0, 128))
@@ -58,6 +62,7 @@ func (h *Header) UnmarshalBinary(data []byte) error {
 	}
 	n.ToolUses = d.strings()
 	n.ToolResults = d.strings()
+	n.tools = d.blocks(n.ToolUses, n.ToolResults)
 	if d.bad || d.pos != len(d.text) {
 		return fmt.Errorf("%w (damaged near byte %d of %d)", errHeader, d.pos, len(data))
 	}
@@ -76,6 +81,58 @@ func appendTexts(b []byte, list []string) []byte {
 		b = appendText(b, s)
 	}
 	return b
+}
+
+// toolsKnown reports whether h.tools are those of h's ids, each at a place.
+func (h *Header) toolsKnown() bool {
+	uses, results := h.ToolUses, h.ToolResults
+	for i := range h.tools {
+		b := &h.tools[i]
+		ids := &uses
+		if b.kind == toolResult {
+			ids = &results
+		}
+		if len(*ids) == 0 || (*ids)[0] != b.id || b.lo < 0 || b.hi < b.lo || b.value.hi < b.value.lo {
+			return false
+		}
+		*ids = (*ids)[1:]
+	}
+	return len(uses)+len(results) == 0
+}
+
+// The marks of a block in its form.
+const (
+	formResult = 1 << iota // else it is a call
+	formError
+	formBash
+	formLooks
+	formAll = 1<<iota - 1
+)
+
+// appendBlocks appends the form of the tool blocks; their ids stand before it.
+func appendBlocks(b []byte, blocks []block) []byte {
+	b = binary.AppendUvarint(b, uint64(len(blocks)))
+	for i := range blocks {
+		k := &blocks[i]
+		b = append(b, bit(k.kind == toolResult, formResult)|bit(k.isError, formError)|bit(k.bash, formBash)|bit(k.looks, formLooks))
+		b = binary.AppendUvarint(b, uint64(k.n))
+		b = appendSpan(b, k.span)
+		b = appendSpan(b, k.value)
+		b = binary.AppendUvarint(b, uint64(k.chars+1))
+	}
+	return b
+}
+
+func bit(set bool, mark byte) byte {
+	if set {
+		return mark
+	}
+	return 0
+}
+
+func appendSpan(b []byte, s span) []byte {
+	b = binary.AppendUvarint(b, uint64(s.lo))
+	return binary.AppendUvarint(b, uint64(s.hi-s.lo))
 }
 
 // headerReader reads an encoded header. Its strings share one copy of the bytes.
@@ -134,4 +191,36 @@ func (d *headerReader) strings() []string {
 		list = append(list, d.string())
 	}
 	return list
+}
+
+// blocks reads the tool blocks with the given ids. There is one of each id, in the order
+// of the ids of their kind.
+func (d *headerReader) blocks(uses, results []string) []block {
+	n := d.uint(uint64(len(uses) + len(results)))
+	if n == 0 || d.bad {
+		return nil
+	}
+	list := make([]block, n)
+	for i := range list {
+		b := &list[i]
+		marks := d.uint(formAll)
+		b.kind, b.isError, b.bash, b.looks = toolUse, marks&formError != 0, marks&formBash != 0, marks&formLooks != 0
+		ids := &uses
+		if marks&formResult != 0 {
+			b.kind, ids = toolResult, &results
+		}
+		b.n, b.span, b.value, b.chars = int(d.uint(1<<40)), d.span(), d.span(), int(d.uint(1<<40))-1
+		if len(*ids) == 0 {
+			d.bad = true
+			return nil
+		}
+		b.id, *ids = (*ids)[0], (*ids)[1:]
+	}
+	d.bad = d.bad || len(uses)+len(results) > 0
+	return list
+}
+
+func (d *headerReader) span() span {
+	lo := int(d.uint(1 << 40))
+	return span{lo, lo + int(d.uint(1<<40))}
 }

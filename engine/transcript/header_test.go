@@ -58,8 +58,8 @@ func TestHeader_decoding_refuses_damage_and_leaves_the_header_alone(t *testing.T
 	for n := range data {
 		damaged = append(damaged, data[:n])
 	}
-	newer := append([]byte{2}, data[1:]...)
-	manyTexts := binary.AppendUvarint([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, math.MaxUint64)
+	newer := append([]byte{3}, data[1:]...)
+	manyTexts := binary.AppendUvarint([]byte{2, 0, 0, 0, 0, 0, 0, 0, 0, 0}, math.MaxUint64)
 	damaged = append(damaged, newer, append(data[:len(data):len(data)], 0), manyTexts)
 	for _, d := range damaged {
 		h := full

@@ -18,7 +18,8 @@ func (v *viewer) heal(list []kept) []Entry {
 		if uuid, ok := under[k.parent]; ok && k.parent != k.UUID {
 			k.parent = uuid
 		}
-		out = append(out, k.entry())
+		out = append(out, *k.Entry)
+		k.finish(&out[len(out)-1])
 		if w := wounds[i]; w != nil {
 			out = append(out, v.healing(k, w))
 		}

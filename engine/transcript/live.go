@@ -1,6 +1,9 @@
 package transcript
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Live is what of a transcript counts: the entries on the branch that leads to the
 // one with uuid at, in order; with an empty at, to the newest message. A session
@@ -12,7 +15,8 @@ import "fmt"
 // A parent that is missing or leads round in a circle is passed by: the branch goes
 // on with the entry before it. What a compaction has preserved comes behind its
 // summary, although it was recorded before. ErrNotFound means that there is no entry at.
-// The result shares the entries. It takes linear time.
+// The result shares the entries, and is the same list when all of them count. It takes
+// linear time.
 func Live(entries []Entry, at string) ([]Entry, error) {
 	b := newBranch(entries)
 	leaf := b.newest()
@@ -196,15 +200,22 @@ func (b *branch) close(open map[string]bool, i int) {
 // collect gathers the live entries, and those that are no message and hang on
 // them.
 func (b *branch) collect() []Entry {
-	out := make([]Entry, 0, len(b.list))
+	all := len(b.moved) == 0 && len(b.behind) == 0
 	for i := range b.list {
 		e := &b.list[i]
 		if !b.live[i] && !isMessage(e) && b.inTree(i) && i < b.end && b.ours(e) {
 			parent, known := b.index[e.Parent]
 			b.live[i] = known && b.live[parent]
 		}
+		all = all && b.live[i]
+	}
+	if all {
+		return slices.Clip(b.list)
+	}
+	out := make([]Entry, 0, len(b.list))
+	for i := range b.list {
 		if b.live[i] && !b.moved[i] {
-			out = append(out, *e)
+			out = append(out, b.list[i])
 		}
 		for _, at := range b.behind[i] {
 			out = append(out, b.list[at])

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/flowerlua/flower/engine/shell"
 )
 
 // Parse makes an Entry of one transcript line. The entry keeps raw itself, not a
@@ -71,7 +73,7 @@ func (h *Header) readMessage(raw []byte, at int) int {
 	return walk(raw, at, func(key []byte, _, at int) int {
 		if string(key) == "content" {
 			h.noCalls()
-			return readBlocks(raw, at, h.addCall)
+			return readTools(raw, at, shell.Ephemeral, h.addCall)
 		}
 		end := skipValue(raw, at)
 		switch {
@@ -86,11 +88,12 @@ func (h *Header) readMessage(raw []byte, at int) int {
 }
 
 func (h *Header) noCalls() {
-	h.ToolUses, h.ToolResults = nil, nil
+	h.ToolUses, h.ToolResults, h.tools = nil, nil, nil
 	h.mark(false, ErrorResult)
 }
 
 func (h *Header) addCall(b block) {
+	h.tools = append(h.tools, b)
 	switch b.kind {
 	case toolUse:
 		h.ToolUses = append(h.ToolUses, b.id)
@@ -145,100 +148,4 @@ func word(raw []byte, s span) string {
 	}
 	text, _ := textAt(raw, s)
 	return text
-}
-
-// block is one element of a message's content, as far as views look at it.
-type block struct {
-	span
-	kind    blockKind
-	id      string // of the tool call, in a tool_use and in a tool_result
-	name    span   // of a tool_use
-	input   span   // of a tool_use
-	content span   // of a tool_result
-	isError bool   // of a tool_result
-}
-
-type blockKind uint8
-
-const (
-	otherBlock blockKind = iota
-	toolUse
-	toolResult
-)
-
-// contentBlocks are the blocks of message.content.
-func contentBlocks(raw []byte) []block {
-	blocks := make([]block, 0, 4)
-	add := func(b block) { blocks = append(blocks, b) }
-	walk(raw, skipSpace(raw, 0), func(key []byte, _, at int) int {
-		if string(key) != "message" {
-			return skipValue(raw, at)
-		}
-		blocks = blocks[:0]
-		return walk(raw, at, func(key []byte, _, at int) int {
-			if string(key) != "content" {
-				return skipValue(raw, at)
-			}
-			blocks = blocks[:0]
-			return readBlocks(raw, at, add)
-		})
-	})
-	return blocks
-}
-
-// readBlocks visits the blocks of the content at the given place and returns the
-// place behind it.
-func readBlocks(raw []byte, at int, visit func(block)) int {
-	return walkItems(raw, at, func(at int) int {
-		b := readBlock(raw, at)
-		visit(b)
-		return b.hi
-	})
-}
-
-func readBlock(raw []byte, at int) block {
-	var b block
-	var id, useID span
-	end := walk(raw, at, func(key []byte, _, at int) int {
-		end := skipValue(raw, at)
-		if end < 0 {
-			return end
-		}
-		val := span{at, end}
-		switch string(key) {
-		case "type":
-			b.kind = kindOf(val.in(raw))
-		case "id":
-			id = val
-		case "tool_use_id":
-			useID = val
-		case "name":
-			b.name = val
-		case "input":
-			b.input = val
-		case "content":
-			b.content = val
-		case "is_error":
-			b.isError = isTrue(raw, val)
-		}
-		return end
-	})
-	b.span = span{at, end}
-	switch b.kind {
-	case toolUse:
-		b.id, _ = textAt(raw, id)
-	case toolResult:
-		b.id, _ = textAt(raw, useID)
-	}
-	return b
-}
-
-func kindOf(quoted []byte) blockKind {
-	switch string(quoted) {
-	case `"tool_use"`:
-		return toolUse
-	case `"tool_result"`:
-		return toolResult
-	}
-	return otherBlock
 }

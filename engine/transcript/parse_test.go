@@ -27,7 +27,7 @@ func TestParse_reads_what_stands_in_an_entry(t *testing.T) {
 		ToolUses: []string{"t1"}, ToolResults: []string{"t0", "t9"},
 		Flags: transcript.Meta | transcript.APIError | transcript.Sidechain | transcript.CompactSummary | transcript.ErrorResult | transcript.Denied,
 	}
-	if !reflect.DeepEqual(got.Header, want) {
+	if !reflect.DeepEqual(got.Told(), want) {
 		t.Errorf("got %+v\nwant %+v", got.Header, want)
 	}
 	if &got.Raw[0] != &raw[0] {
@@ -53,7 +53,7 @@ func TestParse_takes_odd_entries_as_they_are(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", raw, err)
 		}
-		if !reflect.DeepEqual(got.Header, want) {
+		if !reflect.DeepEqual(got.Told(), want) {
 			t.Errorf("%s: got %+v, want %+v", raw, got.Header, want)
 		}
 	}

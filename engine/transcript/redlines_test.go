@@ -71,7 +71,7 @@ func checkHeaders(t *testing.T, view []transcript.Entry) {
 		if err != nil {
 			t.Errorf("%s: %v", e.Raw, err)
 		}
-		if !reflect.DeepEqual(parsed.Header, e.Header) {
+		if !reflect.DeepEqual(parsed.Told(), e.Told()) {
 			t.Errorf("header %+v of %s", e.Header, e.Raw)
 		}
 		if e.Flags.Has(transcript.NotUnicode) {

@@ -87,14 +87,14 @@ func openCalls(live []Entry) []openCall {
 	}
 	var open []openCall
 	for _, e := range lastReply(live) {
-		for _, b := range contentBlocks(e.Raw) {
+		readBlocks(e.Raw, messageContent(e.Raw).lo, func(b block, name, input span) {
 			if b.kind != toolUse || b.id == "" || answered[b.id] {
-				continue
+				return
 			}
 			answered[b.id] = true
-			name, _ := textAt(e.Raw, b.name)
-			open = append(open, openCall{Call{ID: b.id, Name: name, Input: slices.Clone(b.input.in(e.Raw)), Entry: e.UUID}, e})
-		}
+			tool, _ := textAt(e.Raw, name)
+			open = append(open, openCall{Call{ID: b.id, Name: tool, Input: slices.Clone(input.in(e.Raw)), Entry: e.UUID}, e})
+		})
 	}
 	return open
 }

@@ -1,6 +1,9 @@
 package transcript
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // repeat takes the decisions of an earlier view again, as far as what they are
 // about is still there, and adds those about what cannot have been sent since.
@@ -15,9 +18,8 @@ func (v *viewer) repeat(d *Decisions) {
 		}
 	}
 	for _, p := range d.Trimmed {
-		if at, b, ok := v.resultAt(index, p); ok {
-			l, _ := v.measure(at, b)
-			v.trimAt(l)
+		if at, _, ok := v.resultAt(index, p); ok {
+			v.trimAt(at)
 		}
 	}
 	v.setKept(d.Kept)
@@ -59,13 +61,17 @@ func (v *viewer) repeatDrops(ids []string) {
 }
 
 // resultAt is the text result that a decision is about.
-func (v *viewer) resultAt(index map[string]int, p Place) (place, block, bool) {
+func (v *viewer) resultAt(index map[string]int, p Place) (place, *block, bool) {
 	i, ok := index[p.Entry]
-	if !ok || protected(&v.list[i]) || p.Block < 0 || p.Block >= len(v.blocksOf(i)) {
-		return place{}, block{}, false
+	if !ok || protected(v.list[i]) {
+		return place{}, nil, false
 	}
-	b := v.blocksOf(i)[p.Block]
-	return place{i, p.Block}, b, b.kind == toolResult && isText(v.list[i].Raw, b.content)
+	blocks := v.blocksOf(i)
+	n := slices.IndexFunc(blocks, func(b block) bool { return b.n == p.Block })
+	if n < 0 {
+		return place{}, nil, false
+	}
+	return place{i, n}, &blocks[n], blocks[n].kind == toolResult && blocks[n].chars >= 0
 }
 
 // entryKey names the n-th entry in Decisions.

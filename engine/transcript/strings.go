@@ -32,33 +32,17 @@ func appendDecoded(dst, inner []byte) []byte {
 	return append(dst[:start], string([]rune(string(dst[start:])))...)
 }
 
-// longerThan reports whether the text between the quotes of a JSON string has more
-// than limit characters. It reads no further than it must.
-func longerThan(inner []byte, limit int) bool {
-	switch {
-	case limit < 0 || len(inner)/charBytes > limit:
-		return true
-	case len(inner) <= limit:
-		return false
-	}
-	for chars := 0; len(inner) > 0; {
+// chars is how many characters the text between the quotes of a JSON string has.
+func chars(inner []byte) (n int) {
+	for len(inner) > 0 {
 		plain := bytes.IndexByte(inner, '\\')
 		if plain < 0 {
-			plain = len(inner)
+			return n + utf8.RuneCount(inner)
 		}
-		// A character has a byte at least: what is behind those does not matter.
-		if chars += utf8.RuneCount(inner[:min(plain, utf8.UTFMax*(limit-chars+1))]); chars > limit {
-			return true
-		}
-		if inner = inner[plain:]; len(inner) > 0 {
-			inner = inner[escapeSize(inner):]
-			chars++
-		}
-		if chars > limit {
-			return true
-		}
+		n += utf8.RuneCount(inner[:plain]) + 1
+		inner = inner[plain+escapeSize(inner[plain:]):]
 	}
-	return false
+	return n
 }
 
 // escapeSize is the size of the escape at the beginning of b.

@@ -158,6 +158,22 @@ func contextOf(e *Entry) (tokens int, ok bool) {
 	return tokens, tokens > 0
 }
 
+// LoadAll reads a whole transcript. With an error it gives what came before it.
+func LoadAll(ctx context.Context, s Store, key Key) ([]Entry, error) {
+	const most = 1 << 16 // to make room for unseen
+	var all []Entry
+	if head, err := s.Head(ctx, key); err == nil {
+		all = make([]Entry, 0, min(head.Last, most))
+	}
+	for e, err := range s.Load(ctx, key, 0) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
 // lastWindow is how many entries ReadLastContext reads first.
 const lastWindow = 32
 

@@ -164,3 +164,14 @@ func TestReadLastContext_hands_on_errors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestLoadAll_gives_what_can_be_read(t *testing.T) {
+	s := &countingStore{entries: chain(t, says("a"), says("b"), says("c"))}
+	if all, err := transcript.LoadAll(t.Context(), s, transcript.Key{}); err != nil || len(all) != 3 || all[2].Seq != 3 {
+		t.Errorf("%v, %v", all, err)
+	}
+	s.broken = transcript.ErrDamaged
+	if all, err := transcript.LoadAll(t.Context(), s, transcript.Key{}); !errors.Is(err, transcript.ErrDamaged) || len(all) != 3 {
+		t.Errorf("damaged: %d entries, %v", len(all), err)
+	}
+}

@@ -80,6 +80,9 @@ type Header struct {
 	ToolUses    []string
 	ToolResults []string
 	Size        int // of Raw, in bytes
+
+	// tools say where the tool blocks are; nil is not known.
+	tools []block
 }
 
 // Flags are the marks of an entry that views and lists look at.

@@ -1,6 +1,10 @@
 package transcript
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/flowerlua/flower/engine/shell"
+)
 
 // Report is what a View did.
 type Report struct {
@@ -63,21 +67,22 @@ func View(entries []Entry, p Policy) ([]Entry, Report) {
 }
 
 // viewer makes one View. Results are known by their place: the entry's index in
-// list and the block's in the entry's content.
+// list and the block's among its tool blocks.
 type viewer struct {
 	policy Policy
-	list   []Entry // the entries, each once, without the prefix entries
+	list   []*Entry // the entries, each once, without the prefix entries
 	// gone maps the uuid of every entry left out to its parent's.
 	gone    map[string]string
-	blocks  [][]block        // of the entries looked at so far
 	calls   map[string]place // tool_use id of a Bash call → where it is
+	judged  map[string]bool  // commands of entries whose header does not tell
 	acts    map[place]act
 	changed []bool            // entries with an act
 	drop    map[string]bool   // tool_use ids of denied calls that go
 	healed  map[string]string // of an earlier view: the entry healed → uuid put in
 	// spilled holds the paths in report.Spills.
 	spilled map[string]bool
-	text    []byte // the text measured last
+	text    []byte // the text moved last
+	written []byte // the notes put in
 	notes   *notes
 	report  Report
 }
@@ -100,26 +105,24 @@ const (
 
 func newViewer(entries []Entry, p Policy) *viewer {
 	p = p.filled()
-	v := &viewer{policy: p, gone: map[string]string{}, acts: map[place]act{}, drop: map[string]bool{}, spilled: map[string]bool{}}
-	seen := make(map[string]bool, len(entries))
-	v.list = make([]Entry, 0, len(entries))
-	for _, e := range entries {
-		switch {
-		case e.UUID != "" && seen[e.UUID]:
-			v.report.Duplicates++
-			continue
-		case isPrefix(&e):
-			v.leaveOut(&e)
-		default:
-			if e.Flags.Has(NotUnicode) {
-				e = mended(e)
-				v.report.Mended++
+	v := &viewer{policy: p, gone: map[string]string{}, judged: map[string]bool{}, acts: map[place]act{}, drop: map[string]bool{}, spilled: map[string]bool{}}
+	seen := make(map[string]struct{}, len(entries))
+	v.list = make([]*Entry, 0, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		if e.UUID != "" {
+			if _, twice := seen[e.UUID]; twice {
+				v.report.Duplicates++
+				continue
 			}
-			v.list = append(v.list, e)
+			seen[e.UUID] = struct{}{}
 		}
-		seen[e.UUID] = true
+		if isPrefix(e) {
+			v.leaveOut(e)
+			continue
+		}
+		v.list = append(v.list, v.sound(e))
 	}
-	v.blocks = make([][]block, len(v.list))
 	v.changed = make([]bool, len(v.list))
 	texts := Texts{p.Expire.Text, p.Trim.Text, p.Trim.SpillDir, p.Prune.InterruptText, p.Prune.OrphanText}
 	if p.Repeat != nil {
@@ -135,17 +138,40 @@ func isPrefix(e *Entry) bool { return e.Type == "system" && e.Subtype == PrefixS
 // protected entries keep their content whatever it is.
 func protected(e *Entry) bool { return e.Flags&(Meta|CompactSummary) != 0 }
 
-func mended(e Entry) Entry {
-	raw := mendUnicode(e.Raw)
-	return Entry{Seq: e.Seq, Header: scanHeader(raw), Raw: raw}
+// sound is e, or a copy without what cannot be sent or is not true.
+func (v *viewer) sound(e *Entry) *Entry {
+	if e.Flags.Has(NotUnicode) {
+		v.report.Mended++
+		raw := mendUnicode(e.Raw)
+		return &Entry{Seq: e.Seq, Header: scanHeader(raw), Raw: raw}
+	}
+	if e.Size != len(e.Raw) || !fit(e.tools, e.Size) {
+		other := *e
+		other.tools = nil
+		return &other
+	}
+	return e
 }
 
-// blocksOf are the blocks of the i-th entry's content.
+// blocksOf are the tool blocks of the i-th entry.
 func (v *viewer) blocksOf(i int) []block {
-	if v.blocks[i] == nil {
-		v.blocks[i] = contentBlocks(v.list[i].Raw)
+	e := v.list[i]
+	if e.tools == nil && len(e.ToolUses)+len(e.ToolResults) > 0 {
+		other := *e
+		other.tools = contentBlocks(e.Raw, v.ephemeral)
+		e, v.list[i] = &other, &other
 	}
-	return v.blocks[i]
+	return e.tools
+}
+
+// ephemeral is shell.Ephemeral, asked once about each command.
+func (v *viewer) ephemeral(command string) bool {
+	is, known := v.judged[command]
+	if !known {
+		is = shell.Ephemeral(command)
+		v.judged[command] = is
+	}
+	return is
 }
 
 // messageContent is the place of message.content.
@@ -154,15 +180,16 @@ func messageContent(raw []byte) span {
 }
 
 // results yields the tool_result blocks of entries that may be changed, in order.
-func (v *viewer) results(look func(e *Entry) bool) func(func(place, block) bool) {
-	return func(yield func(place, block) bool) {
+func (v *viewer) results(look func(e *Entry) bool) func(func(place, *block) bool) {
+	return func(yield func(place, *block) bool) {
 		for i := range v.list {
-			e := &v.list[i]
+			e := v.list[i]
 			if len(e.ToolResults) == 0 || protected(e) || !look(e) {
 				continue
 			}
-			for n, b := range v.blocksOf(i) {
-				if b.kind == toolResult && !yield(place{i, n}, b) {
+			blocks := v.blocksOf(i)
+			for n := range blocks {
+				if blocks[n].kind == toolResult && !yield(place{i, n}, &blocks[n]) {
 					return
 				}
 			}
@@ -187,21 +214,6 @@ func appendResultText(dst, raw []byte, content span) (text []byte, ok bool) {
 		}
 	}
 	return text, ok
-}
-
-// isText reports whether a result's content is text and nothing else.
-func isText(raw []byte, content span) bool {
-	if !content.none() && raw[content.lo] == '"' {
-		return true
-	}
-	found := false
-	for item := range items(raw, content) {
-		text := textBlock(raw, item)
-		if found = !text.none() && raw[text.lo] == '"'; !found {
-			return false
-		}
-	}
-	return found
 }
 
 // textBlock is the place of the text in a block of text; none in others.
@@ -234,7 +246,7 @@ func (v *viewer) leaveOut(e *Entry) {
 }
 
 // key names the i-th entry in Decisions.
-func (v *viewer) key(i int) string { return entryKey(&v.list[i], i) }
+func (v *viewer) key(i int) string { return entryKey(v.list[i], i) }
 
 // entriesByKey is the other way round.
 func (v *viewer) entriesByKey() map[string]int {

@@ -165,7 +165,7 @@ func TestView_has_headers_of_what_it_holds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(e.Header, want.Header) {
+			if !reflect.DeepEqual(e.Told(), want.Told()) {
 				t.Errorf("%s: header %+v of %s", c.ID, e.Header, e.Raw)
 			}
 		}

@@ -99,15 +99,12 @@ func (r *run) fork(ctx context.Context, src transcript.Key, at string) (transcri
 
 // load reads a whole transcript.
 func (r *run) load(ctx context.Context, key transcript.Key) ([]transcript.Entry, error) {
-	var entries []transcript.Entry
-	for e, err := range r.turn.Store.Load(ctx, key, 0) {
-		if errors.Is(err, transcript.ErrNotFound) {
-			return nil, fmt.Errorf("session %s is not in the store, so it cannot be continued: %w", key, err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("session %s could not be read: %w", key, err)
-		}
-		entries = append(entries, e)
+	entries, err := transcript.LoadAll(ctx, r.turn.Store, key)
+	switch {
+	case errors.Is(err, transcript.ErrNotFound):
+		return nil, fmt.Errorf("session %s is not in the store, so it cannot be continued: %w", key, err)
+	case err != nil:
+		return nil, fmt.Errorf("session %s could not be read: %w", key, err)
 	}
 	return entries, nil
 }

@@ -168,7 +168,7 @@ func TestBackup_and_Check_name_what_is_damaged_and_save_the_rest(t *testing.T) {
 	st := open(t, dir, nil)
 	fillMixed(t, st)
 	st.Close()
-	flipIn(t, dir, ".vlog", []byte(`"uuid":"a-40"`))
+	flipIn(t, dir, "db/*.vlog", []byte(`"uuid":"a-40"`))
 	st = open(t, dir, nil)
 
 	report, err := st.Check(ctx)

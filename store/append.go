@@ -12,10 +12,6 @@ import (
 	"github.com/flowerlua/flower/engine/transcript"
 )
 
-// chunkBytes bounds one transaction. A batch that is larger goes into several; the
-// head comes last and makes all of it visible at once.
-const chunkBytes = 8 << 20
-
 // pair is a key with its value.
 type pair struct{ key, value []byte }
 
@@ -44,81 +40,98 @@ func checkEntries(key transcript.Key, es []transcript.Entry) error {
 }
 
 func (e *engine) appendLocked(key transcript.Key, expect uint64, es []transcript.Entry) (uint64, error) {
-	defer e.lock(string(keyBytes(key)))()
-	var old *head
-	var fresh []transcript.Entry
-	err := e.lookup(key, func(txn *badger.Txn, h *head, lack error) (err error) {
-		if lack != nil {
-			return lack
-		}
-		old = h
-		fresh, err = e.fresh(txn, key, h, expect, es)
-		return err
-	})
+	name := string(keyBytes(key))
+	defer e.lock(name)()
+	t, err := e.tail(key, name)
+	if err != nil {
+		return 0, err
+	}
+	fresh, err := e.fresh(key, t, expect, es)
 	switch {
 	case err != nil:
 		return 0, err
 	case len(fresh) > 0:
-		return e.write(key, old, fresh)
-	case old == nil:
+		return e.write(key, name, t, fresh)
+	case t.head == nil:
 		return 0, nil
 	}
-	return old.last, nil
+	return t.head.last, nil
 }
 
 // fresh are the entries of es that are to be written: none when expect is stale
 // and es was written already.
-func (e *engine) fresh(txn *badger.Txn, key transcript.Key, h *head, expect uint64, es []transcript.Entry) ([]transcript.Entry, error) {
-	if h == nil {
-		h = &head{}
+func (e *engine) fresh(key transcript.Key, t *tail, expect uint64, es []transcript.Entry) ([]transcript.Entry, error) {
+	last := uint64(0)
+	if t.head != nil {
+		last = t.head.last
 	}
-	if expect > h.last {
-		return nil, conflict(key, h.last, expect)
+	if expect > last {
+		return nil, conflict(key, last, expect)
 	}
 	out := make([]transcript.Entry, 0, len(es))
-	seen := make(map[string]bool, len(es))
+	var seen map[string]bool
+	if len(es) > 1 {
+		seen = make(map[string]bool, len(es))
+	}
 	for i := range es {
 		id := es[i].UUID
 		if id != "" {
 			if seen[id] {
 				continue
 			}
-			seen[id] = true
-			seq, err := e.find(txn, key, h, id)
+			if seen != nil {
+				seen[id] = true
+			}
+			there, err := e.holds(key, t, id, expect)
 			if err != nil {
 				return nil, err
 			}
-			if seq > 0 && seq <= expect {
+			if there {
 				continue
 			}
 		}
 		out = append(out, es[i])
 	}
-	if expect == h.last {
+	if expect == last {
 		return out, nil
 	}
-	return nil, e.checkRetry(txn, key, h, expect, out)
+	return nil, e.checkRetry(key, t.head, expect, out)
+}
+
+// holds reports whether one of the entries up to a Seq has that uuid.
+func (e *engine) holds(key transcript.Key, t *tail, uuid string, upTo uint64) (bool, error) {
+	if may, err := e.mayKnow(t, uuid); err != nil || !may {
+		return false, err
+	}
+	seq := uint64(0)
+	err := e.view(func(txn *badger.Txn) (err error) {
+		seq, err = e.find(txn, key, t.head, uuid)
+		return err
+	})
+	return seq > 0 && seq <= upTo, err
 }
 
 // checkRetry is nil when the entries after expect are es, byte for byte.
-func (e *engine) checkRetry(txn *badger.Txn, key transcript.Key, h *head, expect uint64, es []transcript.Entry) error {
+func (e *engine) checkRetry(key transcript.Key, h *head, expect uint64, es []transcript.Entry) error {
 	if uint64(len(es)) != h.last-expect {
 		return conflict(key, h.last, expect)
 	}
-	for i := range es {
-		seq := expect + 1 + uint64(i)
-		rec, err := e.record(txn, h.logOf(seq), seq)
-		if err == nil {
-			err = e.fill(&rec)
+	return e.view(func(txn *badger.Txn) error {
+		for i := range es {
+			seq := expect + 1 + uint64(i)
+			rec, err := e.record(txn, h.logOf(seq), seq)
+			if err == nil {
+				err = e.fill(&rec)
+			}
+			if err != nil {
+				return damagedAt(key, *h, seq, err)
+			}
+			if !bytes.Equal(rec.raw, es[i].Raw) {
+				return conflict(key, h.last, expect)
+			}
 		}
-		if err != nil {
-			return damagedAt(key, *h, seq, err)
-		}
-		if !bytes.Equal(rec.raw, es[i].Raw) {
-			return conflict(key, h.last, expect)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func conflict(key transcript.Key, last, expect uint64) error {
@@ -159,116 +172,95 @@ func (e *engine) find(txn *badger.Txn, key transcript.Key, h *head, uuid string)
 	return 0, nil
 }
 
-// write stores es behind old, which is nil for a new transcript.
-func (e *engine) write(key transcript.Key, old *head, es []transcript.Entry) (uint64, error) {
-	size := int64(0)
+// write stores es behind the others of t.
+func (e *engine) write(key transcript.Key, name string, t *tail, es []transcript.Entry) (uint64, error) {
+	size := 0
 	for i := range es {
-		size += int64(len(es[i].Raw))
+		size += len(es[i].Raw)
 	}
-	if err := e.writable(size); err != nil {
+	if err := e.writable(int64(size)); err != nil {
 		return 0, err
 	}
 	next := head{}
-	var first []pair
-	if old == nil {
-		log, err := e.logs.next(e)
-		if err != nil {
-			return 0, err
-		}
-		next.log = log
-		first = []pair{{readerKey(log, key), number(ownerReads)}}
-	} else {
-		next = *old
+	if t.head != nil {
+		next = *t.head
 	}
 	if slices.ContainsFunc(es, large) {
 		// Until the commit nobody may sweep the files that it refers to.
 		e.blobs.sweep.RLock()
 		defer e.blobs.sweep.RUnlock()
 	}
-	body, err := e.encodeEntries(&next, es)
+	w := newBatch(size + len(es)*entryOverhead + 256)
+	if t.head == nil {
+		log, err := e.logs.next(e)
+		if err != nil {
+			return 0, err
+		}
+		next.log = log
+		w.set(readerKey(log, key), number(ownerReads))
+	}
+	w, err := e.encodeEntries(w, &next, es)
 	if err != nil {
 		return 0, err
 	}
 	next.modified = max(e.o.Now().UnixNano(), next.modified+1)
-	if err := e.commit(append(first, body...), pair{headKey(key), next.encode()}); err != nil {
+	w.set(headKey(key), next.encode())
+	if err := e.push(w); err != nil {
 		return 0, err
 	}
-	e.tell(key, &next)
+	e.moved(name, t, &next, es)
+	e.tell(key, name, &next)
 	return next.last, nil
 }
 
+// entryOverhead is about what is stored of an entry beside its bytes.
+const entryOverhead = 320
+
 // tell lets the witness and the watchers know of a committed change.
-func (e *engine) tell(key transcript.Key, h *head) {
+func (e *engine) tell(key transcript.Key, name string, h *head) {
 	// A witness that lags behind protects less and loses nothing; sync writes it
 	// anew.
-	_ = e.witness.stored(string(keyBytes(key)), mark{h.last, h.chain})
+	_ = e.witness.stored(name, mark{h.last, h.chain})
 	e.hub.publish(key, h.last)
 }
 
 func large(en transcript.Entry) bool { return len(en.Raw) > maxInline }
 
-// encodeEntries makes the pairs for es and moves h forward over them.
-func (e *engine) encodeEntries(h *head, es []transcript.Entry) ([]pair, error) {
+// encodeEntries adds the pairs for es to w and moves h forward over them. What is more
+// than one batch is written, without becoming visible, and the last batch returned.
+func (e *engine) encodeEntries(w *batch, h *head, es []transcript.Entry) (*batch, error) {
 	link := linker{sum: h.chain}
-	body := make([]pair, 0, 2*len(es)+1)
-	for _, en := range es {
-		hd, err := en.Header.MarshalBinary()
-		if err != nil {
-			return nil, err
-		}
+	for i := range es {
+		en := &es[i]
 		h.last++
-		rec := record{chain: link.add(en.Raw), header: hd, raw: en.Raw}
-		if large(en) {
+		rec := record{raw: en.Raw}
+		if large(*en) {
+			var err error
 			if rec.blob, err = e.blobs.put(en.Raw); err != nil {
 				return nil, err
 			}
-			rec.raw, rec.size = nil, uint64(len(en.Raw))
-			body = append(body, pair{blobKey(rec.blob, h.log, h.last), number(rec.size)})
+			rec.size = uint64(len(en.Raw))
+			w.set(blobKey(rec.blob, h.log, h.last), number(rec.size))
 		}
-		body = append(body, pair{entryKey(h.log, h.last), rec.encode()})
+		rec.chain = link.add(en.Raw)
+		var header [256]byte
+		var err error
+		if rec.header, err = en.Header.AppendBinary(header[:0]); err != nil {
+			return nil, err
+		}
+		w.begin(entryKey(h.log, h.last))
+		w.b = rec.append(w.b)
+		w.end()
 		if en.UUID != "" {
-			body = append(body, pair{uuidKey(h.log, en.UUID), number(h.last)})
+			w.set(uuidKey(h.log, en.UUID), number(h.last))
+		}
+		if len(w.b) > batchMost {
+			if err := e.push(w); err != nil {
+				return nil, err
+			}
+			w = newBatch(batchMost)
 		}
 	}
 	h.chain = link.sum
-	return body, nil
-}
-
-// commit writes body and then last, at which everything becomes visible.
-func (e *engine) commit(body []pair, last pair) error {
-	txn := e.db.NewTransaction(true)
-	defer func() { txn.Discard() }()
-	size := 0
-	set := func(p pair) error {
-		if size += len(p.key) + len(p.value); size > chunkBytes {
-			return badger.ErrTxnTooBig
-		}
-		return txn.Set(p.key, p.value)
-	}
-	for _, p := range append(body, last) {
-		err := set(p)
-		if errors.Is(err, badger.ErrTxnTooBig) {
-			if err := e.finish(txn); err != nil {
-				return err
-			}
-			txn, size = e.db.NewTransaction(true), 0
-			err = set(p)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return e.finish(txn)
-}
-
-// finish commits txn. After a commit that failed half-way the memory of the
-// database may hold what its files do not: nothing more is written.
-func (e *engine) finish(txn *badger.Txn) error {
-	if err := txn.Commit(); err != nil {
-		broken := unavailable("the database did not take a write (%v): close the store and open it again", err)
-		e.broken.CompareAndSwap(nil, &broken)
-		return broken
-	}
-	e.commits.Add(1)
-	return nil
+	return w, nil
 }

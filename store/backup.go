@@ -20,7 +20,7 @@ import (
 // before the transcripts that consist of them, each once, however many forks share
 // it. The last record counts the others, so that a part is not taken for the whole.
 const (
-	backupMagic    = "flower-backup\x00\x01"
+	backupMagic    = "flower-backup\x00\x02"
 	backupEntry    = 'E' // log, seq, record with its bytes inline
 	backupHead     = 'T' // key length, key, head
 	backupValue    = 'V' // name length, name, value
@@ -222,13 +222,13 @@ func (e *engine) restore(ctx context.Context, from io.Reader) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	if err := e.commit(nil, pair{[]byte(keyNextLog), number(t.maxLog + 1)}); err != nil {
+	if err := e.commit(pair{[]byte(keyNextLog), number(t.maxLog + 1)}); err != nil {
 		return err
 	}
 	if err := e.remark(); err != nil {
 		return err
 	}
-	return e.witness.rewrite(e.syncFiles)
+	return e.witness.rewrite(e.syncJournal)
 }
 
 // readNote reads one record of a stream.
@@ -248,7 +248,7 @@ func readNote(in io.Reader) (kind byte, body []byte, err error) {
 	return body[0], body[1:], nil
 }
 
-// restorer gathers what is read into transactions.
+// restorer gathers what is read into batches.
 type restorer struct {
 	e      *engine
 	maxLog uint64
@@ -323,7 +323,7 @@ func (t *restorer) head(key transcript.Key, h head) error {
 
 func (t *restorer) put(p pair) error {
 	t.body = append(t.body, p)
-	if t.size += len(p.key) + len(p.value); t.size > chunkBytes {
+	if t.size += len(p.key) + len(p.value); t.size > batchMost {
 		return t.flush()
 	}
 	return nil
@@ -333,8 +333,7 @@ func (t *restorer) flush() error {
 	if len(t.body) == 0 {
 		return nil
 	}
-	n := len(t.body) - 1
-	err := t.e.commit(t.body[:n], t.body[n])
+	err := t.e.commit(t.body...)
 	t.body, t.size = nil, 0
 	return err
 }

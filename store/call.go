@@ -46,6 +46,7 @@ type request struct {
 	Value   []byte
 	Rev     uint64
 	Page    cursor
+	room    []transcript.Entry // of the last page, to be used again
 	// Again: the request was sent before, to an owner that may have carried it
 	// out and gone away before it answered.
 	Again bool
@@ -106,6 +107,7 @@ func (e *engine) dispatch(ctx context.Context, q *request, r *reply) (err error)
 	case opAppend:
 		r.Seq, err = e.append(ctx, q.Key, q.Seq, q.Entries)
 	case opLoad:
+		r.Entries = q.room
 		err = e.load(q.Key, q.Seq, q.Page, r)
 	case opHead:
 		r.Head, err = e.head(q.Key)

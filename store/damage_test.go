@@ -24,20 +24,32 @@ var damages = flag.Int("damages", 12, "how many times the files of a store are d
 // damagedSessions are the sessions of the store that is damaged, with their lengths.
 var damagedSessions = map[string]uint64{"one": 150, "two": 40, "small": 3, "fork": 120}
 
-// makeDamageable makes a store with sessions of all kinds. Unless it is closed well,
-// its process is killed.
-func makeDamageable(t *testing.T, dir string, closed bool) {
+// state is how a store was left.
+type state int
+
+const (
+	closed      state = iota
+	killed            // while all was in the journal
+	killedLater       // when the database had it and the journal was gone
+)
+
+// makeDamageable makes a store with sessions of all kinds.
+func makeDamageable(t *testing.T, dir string, s state) {
 	t.Helper()
-	c := spawn(t, "fill", "-", dir)
+	work := "fill"
+	if s == killedLater {
+		work = "turned"
+	}
+	c := spawn(t, work, "-", dir)
 	for c.hear() != "filled" {
 	}
 	c.kill()
-	if closed {
+	if s == closed {
 		open(t, dir, nil).Close()
 	}
 }
 
-func fill(st *store.Store, _ string) error {
+func fill(st *store.Store, turn bool) error {
 	for _, session := range []string{"one", "two", "small"} {
 		for seq := uint64(1); seq <= damagedSessions[session]; seq++ {
 			es := []transcript.Entry{numbered(session, seq, 0)}
@@ -49,15 +61,20 @@ func fill(st *store.Store, _ string) error {
 	if err := st.Fork(ctx, key("one"), "one-120", key("fork")); err != nil {
 		return err
 	}
+	if turn {
+		if err := store.TurnJournal(st); err != nil {
+			return err
+		}
+	}
 	fmt.Println("filled")
 	select {}
 }
 
 func TestDamage_is_told_and_never_hidden(t *testing.T) {
-	for name, closed := range map[string]bool{"of a closed store": true, "of a killed store": false} {
+	for name, s := range map[string]state{"of a closed store": closed, "of a killed store": killed, "of a store killed later": killedLater} {
 		t.Run(name, func(t *testing.T) {
 			sound := filepath.Join(t.TempDir(), "sound")
-			makeDamageable(t, sound, closed)
+			makeDamageable(t, sound, s)
 			pickSeed()
 			t.Logf("seed %d", *seed)
 			r := rand.New(rand.NewPCG(*seed, 2))
@@ -250,7 +267,7 @@ func TestDamage_leaves_other_sessions_usable_and_a_fork_saves_the_rest(t *testin
 		}
 	}
 	st.Close()
-	flipIn(t, dir, ".vlog", []byte(`"uuid":"a-13"`))
+	flipIn(t, dir, "db/*.vlog", []byte(`"uuid":"a-13"`))
 
 	st = open(t, dir, nil)
 	if n := checkNumbered(t, st, "b", 3000); n != 20 {
@@ -294,9 +311,9 @@ func loadAll(t *testing.T, st transcript.Store, k transcript.Key) (out []transcr
 }
 
 // flipIn flips a bit where text stands in the store's files of one kind.
-func flipIn(t *testing.T, dir, ext string, text []byte) {
+func flipIn(t *testing.T, dir, kind string, text []byte) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "db", "*"+ext))
+	names, err := filepath.Glob(filepath.Join(dir, kind))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,19 +327,19 @@ func flipIn(t *testing.T, dir, ext string, text []byte) {
 			return
 		}
 	}
-	t.Fatalf("no %s file holds the text", ext)
+	t.Fatalf("no %s file holds the text", kind)
 }
 
 func TestDamage_in_the_middle_of_a_log_costs_what_it_hits(t *testing.T) {
 	dir := t.TempDir()
-	makeDamageable(t, dir, false)
-	// The index entry of a uuid, which is written with the entry in one transaction.
-	flipIn(t, dir, ".mem", append(make([]byte, 1), "one-75"...))
+	makeDamageable(t, dir, killedLater)
+	// An entry that is small enough to lie in the log of the tables.
+	flipIn(t, dir, "db/*.mem", []byte(`"uuid":"one-84"`))
 	st := open(t, dir, nil)
 	for session, want := range damagedSessions {
 		err := examineSession(st, session, want)
 		hit := session == "one" || session == "fork"
-		if hit != errors.Is(err, transcript.ErrDamaged) || hit && !strings.Contains(err.Error(), "entry 75 of") {
+		if hit != errors.Is(err, transcript.ErrDamaged) || hit && !strings.Contains(err.Error(), "entry 84 of") {
 			t.Errorf("session %s: %v", session, err)
 		}
 	}

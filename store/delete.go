@@ -129,26 +129,15 @@ func (e *engine) deleteOne(key transcript.Key) error {
 }
 
 func (e *engine) commitDelete(key transcript.Key, h *head, waste []pair) error {
-	txn := e.db.NewTransaction(true)
-	defer txn.Discard()
-	gone := [][]byte{headKey(key)}
+	gone := []pair{{key: headKey(key)}}
 	if h != nil {
-		gone = append(gone, readerKey(h.log, key))
+		gone = append(gone, pair{key: readerKey(h.log, key)})
 		for _, p := range h.shared {
-			gone = append(gone, readerKey(p.log, key))
+			gone = append(gone, pair{key: readerKey(p.log, key)})
 		}
 	}
-	for _, k := range gone {
-		if err := txn.Delete(k); err != nil {
-			return err
-		}
-	}
-	for _, w := range waste {
-		if err := txn.Set(w.key, w.value); err != nil {
-			return err
-		}
-	}
-	return e.finish(txn)
+	e.tails.forget(string(keyBytes(key)))
+	return e.commit(append(gone, waste...)...)
 }
 
 // stillRead is up to which entry others than key read a log.
@@ -204,7 +193,7 @@ func (e *engine) someWaste() (log uint64, ok bool, err error) {
 		it := keysOf(txn, []byte{tagWaste})
 		defer it.Close()
 		if it.Rewind(); it.Valid() {
-			log, ok = tail(it.Item().Key()), true
+			log, ok = keyNumber(it.Item().Key()), true
 		}
 		return nil
 	})
@@ -251,7 +240,7 @@ func someLeavings(txn *badger.Txn, log, keep uint64) (gone [][]byte, blobs [][32
 		item := it.Item()
 		gone = append(gone, item.KeyCopy(nil))
 		err := item.Value(func(b []byte) error {
-			gone, blobs = leavings(gone, blobs, log, tail(item.Key()), b)
+			gone, blobs = leavings(gone, blobs, log, keyNumber(item.Key()), b)
 			return nil
 		})
 		if err != nil {
@@ -289,22 +278,11 @@ func leavings(gone [][]byte, blobs [][32]byte, log, seq uint64, b []byte) ([][]b
 }
 
 func (e *engine) remove(keys [][]byte) error {
-	txn := e.db.NewTransaction(true)
-	defer func() { txn.Discard() }()
-	for _, k := range keys {
-		err := txn.Delete(k)
-		if errors.Is(err, badger.ErrTxnTooBig) {
-			if err := e.finish(txn); err != nil {
-				return err
-			}
-			txn = e.db.NewTransaction(true)
-			err = txn.Delete(k)
-		}
-		if err != nil {
-			return err
-		}
+	pairs := make([]pair, len(keys))
+	for i, k := range keys {
+		pairs[i].key = k
 	}
-	return e.finish(txn)
+	return e.commit(pairs...)
 }
 
 // sweepBlobs removes the files to which no entry refers any more.

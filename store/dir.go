@@ -29,9 +29,9 @@ const (
 	suffixNew   = ".new"    // of a file that is to replace another
 )
 
-// format is the form of the whole folder. A store with a higher one was made by a
-// newer program.
-const format = 1
+// format is the form of the whole folder. A store with a higher one was made by a newer
+// program, one with a lower one before there was a journal.
+const format = 2
 
 // marker is the content of the marker file. It lies outside the database, so that
 // an empty database in its place is noticed.
@@ -66,11 +66,12 @@ func prepareDir(dir string) error {
 		return unavailable("store %s cannot be read (%v)", dir, err)
 	}
 	ours := []string{fileMarker, fileLock, fileOwner, fileWitness, dirDB, dirBlobs, dirDamaged}
+	isOurs := func(name string) bool { return slices.Contains(ours, name) || strings.HasPrefix(name, journalPrefix) }
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == fileMarker }) {
 		return nil
 	}
 	for _, e := range entries {
-		if !slices.Contains(ours, strings.TrimSuffix(e.Name(), suffixNew)) {
+		if !isOurs(strings.TrimSuffix(e.Name(), suffixNew)) {
 			return fmt.Errorf("store %s holds %q and no %s: %w: choose an empty folder: %w",
 				dir, e.Name(), fileMarker, errForeign, transcript.ErrUnavailable)
 		}
@@ -94,6 +95,9 @@ func readMarker(dir string) (m marker, err error) {
 		return marker{}, nil
 	case m.Format > format:
 		return marker{}, unavailable("store %s has form %d, this program knows forms up to %d: use a newer version of flower",
+			dir, m.Format, format)
+	case m.Format < format:
+		return marker{}, unavailable("store %s has form %d, this program reads form %d only: export its sessions with the flower that made it, or choose another folder",
 			dir, m.Format, format)
 	}
 	return m, nil

@@ -62,12 +62,14 @@ func TestOpen_refuses_a_file(t *testing.T) {
 	openFails(t, path, transcript.ErrUnavailable, "is a file")
 }
 
-func TestOpen_refuses_a_newer_form(t *testing.T) {
-	dir := filled(t)
-	if err := store.WriteFutureMarker(dir); err != nil {
-		t.Fatal(err)
+func TestOpen_refuses_another_form(t *testing.T) {
+	for newer, words := range map[int]string{1: "use a newer version of flower", -1: "export its sessions with the flower that made it"} {
+		dir := filled(t)
+		if err := store.WriteMarker(dir, newer); err != nil {
+			t.Fatal(err)
+		}
+		openFails(t, dir, transcript.ErrUnavailable, words)
 	}
-	openFails(t, dir, transcript.ErrUnavailable, "newer version")
 }
 
 func TestOpen_refuses_a_store_whose_database_is_gone(t *testing.T) {

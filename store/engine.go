@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,9 +43,13 @@ type engine struct {
 	stripes [64]sync.Mutex
 	seed    maphash.Seed
 
+	journal *journal
+	queue   queue
+	tails   tails
+	room    room
+
 	broken   atomic.Pointer[error] // no more writes
-	commits  atomic.Uint64
-	syncedAt atomic.Uint64 // commits that are synced
+	syncedAt atomic.Uint64         // batches that are synced
 	group    groupSync
 
 	names       sync.Mutex
@@ -101,9 +106,9 @@ func openEngine(dir string, o Options) (*engine, error) {
 	e := &engine{
 		dir: dir, o: o, blobs: newBlobs(filepath.Join(dir, dirBlobs)), hub: newHub(),
 		seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), trouble: &trouble{},
+		tails: tails{at: map[string]*tail{}}, queue: queue{wake: make(chan struct{}, 1)},
 	}
-	e.commits.Store(1) // what an earlier owner has not synced
-	if err := e.roomToOpen(); err != nil {
+	if err := e.roomFor(0); err != nil {
 		return nil, err
 	}
 	var found recall
@@ -114,13 +119,30 @@ func openEngine(dir string, o Options) (*engine, error) {
 		e.witness.close()
 		return nil, err
 	}
-	err = safely(func() error { return e.settle(m, found) })
+	var left []journalContent
+	if e.journal, left, err = openJournal(dir, e.o.boot()); err != nil {
+		return nil, errors.Join(unavailable("store %s (%v)", dir, err), e.db.Close(), e.witness.close())
+	}
+	err = safely(func() error {
+		if err := e.replay(left); err != nil {
+			return err
+		}
+		return e.settle(m, found)
+	})
 	if err != nil {
-		return nil, errors.Join(translate(err), e.shut())
+		return nil, errors.Join(translate(err), e.db.Close(), e.journal.close(), e.witness.close())
+	}
+	if len(left) > 0 {
+		e.syncedAt.Store(math.MaxUint64) // not all that is there is synced
 	}
 	e.life, e.stop = context.WithCancel(context.Background())
 	e.wait.Go(func() { e.background(e.life) })
-	e.sweepSoon() // what an earlier owner left
+	e.wait.Go(func() { e.emptyQueue(e.life) })
+	// What an earlier owner left.
+	e.sweepSoon()
+	if len(left) > 0 {
+		e.queue.wake <- struct{}{}
+	}
 	return e, nil
 }
 
@@ -222,34 +244,6 @@ func (e *engine) unbroken() error {
 	return nil
 }
 
-// writable is nil when there is room for that many bytes more. Badger maps its files
-// into memory: with a full disk, a write to them would end the process.
-func (e *engine) writable(size int64) error {
-	if err := e.unbroken(); err != nil || e.o.MinFree < 0 {
-		return err
-	}
-	free, err := freeSpace(e.dir)
-	if err != nil {
-		return unavailable("store %s: free space is not known (%v)", e.dir, err)
-	}
-	// What is small is written twice, to a log and to a table.
-	if need := e.o.MinFree + 2*size; free < need {
-		return unavailable("store %s: %d MiB are free, %d MiB are needed: make room; nothing was lost",
-			e.dir, free>>20, need>>20)
-	}
-	return nil
-}
-
-// roomToOpen is nil when there is room for the files that are made at open.
-func (e *engine) roomToOpen() error {
-	free, err := freeSpace(e.dir)
-	need := min(e.o.MinFree, openNeeds)
-	if err != nil || free >= need {
-		return err
-	}
-	return unavailable("store %s: %d MiB are free, %d MiB are needed to open it: make room", e.dir, free>>20, need>>20)
-}
-
 // background removes waste when there is some and collects the value log on a
 // schedule. What fails is tried again the next time.
 func (e *engine) background(ctx context.Context) {
@@ -296,13 +290,20 @@ func (e *engine) close() error {
 	return e.shut()
 }
 
-// shut syncs and closes the files.
+// shut syncs and closes the files. The journals go when the database holds all of them for
+// sure; else they stay, for the next owner.
 func (e *engine) shut() error {
-	err := safely(e.syncNow)
+	err := safely(e.turnJournal)
+	if err == nil {
+		err = e.blobs.sync()
+	}
 	if cerr := safely(e.db.Close); cerr != nil {
 		err = errors.Join(err, unavailable("close %s (%v)", e.dir, cerr))
 	}
-	return errors.Join(err, e.witness.close())
+	if err == nil {
+		_ = e.witness.synced(e.witness.offset())
+	}
+	return errors.Join(err, e.journal.close(), e.witness.close())
 }
 
 // trouble is where the database tells of what goes wrong in the background.
@@ -326,38 +327,3 @@ func (t *trouble) Infof(string, ...any) {}
 
 // Debugf drops what it is given.
 func (t *trouble) Debugf(string, ...any) {}
-
-// logNumbers hands out the numbers of logs, leased from the database in runs.
-type logNumbers struct {
-	mu        sync.Mutex
-	at, limit uint64
-}
-
-const logLease = 1024
-
-func (l *logNumbers) next(e *engine) (uint64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.at == l.limit {
-		from := uint64(1)
-		err := e.view(func(txn *badger.Txn) error {
-			b, err := getBytes(txn, []byte(keyNextLog))
-			if errors.Is(err, badger.ErrKeyNotFound) {
-				return nil
-			}
-			if err == nil {
-				from, err = decodeNumber(b)
-			}
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-		if err := e.commit(nil, pair{[]byte(keyNextLog), number(from + logLease)}); err != nil {
-			return 0, err
-		}
-		l.at, l.limit = from, from+logLease
-	}
-	l.at++
-	return l.at - 1, nil
-}

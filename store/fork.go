@@ -46,14 +46,14 @@ func (e *engine) forkLocked(q *request) error {
 		return err
 	}
 	dst.modified = e.o.Now().UnixNano()
-	body := []pair{{readerKey(dst.log, q.Dst), number(ownerReads)}}
+	body := []pair{{headKey(q.Dst), dst.encode()}, {readerKey(dst.log, q.Dst), number(ownerReads)}}
 	for _, p := range dst.shared {
 		body = append(body, pair{readerKey(p.log, q.Dst), number(p.end)})
 	}
-	if err := e.commit(body, pair{headKey(q.Dst), dst.encode()}); err != nil {
+	if err := e.commit(body...); err != nil {
 		return err
 	}
-	e.tell(q.Dst, &dst)
+	e.tell(q.Dst, string(keyBytes(q.Dst)), &dst)
 	return nil
 }
 

@@ -40,6 +40,9 @@ func (e *engine) reclaim(ctx context.Context) (r GCReport, err error) {
 	if err != nil {
 		return r, err
 	}
+	if err := e.inside(e.turnJournal); err != nil {
+		return r, err
+	}
 	if err := e.compact(); err != nil {
 		return r, err
 	}
@@ -90,7 +93,7 @@ func (e *engine) compact() error {
 		if err != nil {
 			e.closed = true
 			e.hub.close()
-			return unavailable("store %s did not open again (%v): close it and open it", e.dir, errors.Join(err, e.witness.close()))
+			return unavailable("store %s did not open again (%v): close it and open it", e.dir, errors.Join(err, e.journal.close(), e.witness.close()))
 		}
 	}
 	return nil
@@ -173,7 +176,7 @@ func (e *engine) collectOne(ratio float64) (done bool, err error) {
 			if err := e.db.RunValueLogGC(ratio); err != nil {
 				return err
 			}
-			return e.syncFiles()
+			return e.syncDatabase()
 		})
 	})
 	switch {

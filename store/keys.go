@@ -32,6 +32,8 @@ const (
 	tagMeta    = 'm'
 	keyStoreID = "mid"
 	keyNextLog = "mnext"
+	keySynced  = "msynced" // the newest journal that is not needed any more
+	keyTaken   = "mtaken"  // the place in the journal up to which the database was written to
 )
 
 // maxName bounds each field of a key and the name of a small value, in bytes.
@@ -131,10 +133,18 @@ func blobKey(hash [32]byte, log, seq uint64) []byte {
 
 func valueKey(name string) []byte { return append([]byte{tagValue}, name...) }
 
-// tail reads the number at the end of an entry, waste or blob key.
-func tail(key []byte) uint64 {
+// keyNumber reads the number at the end of an entry, waste or blob key.
+func keyNumber(key []byte) uint64 {
 	if len(key) < 8 {
 		return 0
 	}
 	return binary.BigEndian.Uint64(key[len(key)-8:])
+}
+
+// keyLog reads the number of the log in an entry, uuid, reader or waste key.
+func keyLog(key []byte) uint64 {
+	if len(key) < 9 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(key[1:])
 }

@@ -131,39 +131,33 @@ func parseLogRecord(data []byte, at int) (rec logRecord, ok bool) {
 	}, true
 }
 
-// mended is the file without what cannot be read: whole transactions only.
+// mended is the file without what cannot be read. Of a transaction that is hit the rest
+// stays: those here are of many writes, which have nothing to do with each other.
 func (s *logScan) mended() []byte {
 	out := append([]byte(nil), s.data[:min(logHeader, len(s.data))]...)
-	var open []logRecord
-	free := logHeader // where the last thing that was complete ended
+	var open []logRecord // of a transaction that has not ended
 	emit := func(records ...logRecord) {
 		for _, r := range records {
 			out = append(out, s.data[r.start:r.end]...)
 		}
 	}
 	for _, r := range s.records {
-		if n := len(open); n > 0 && open[n-1].end != r.start {
-			// A gap of just the size of the end mark was the end mark.
-			if end := endRecord(stampOf(open[0])); open[n-1].end+len(end) == r.start {
-				emit(open...)
-				out = append(out, end...)
-				free = r.start
-			}
+		if len(open) > 0 && stampOf(open[0]) != stampOf(r) {
+			// Its end mark is what was hit.
+			emit(open...)
+			out = append(out, endRecord(stampOf(open[0]))...)
 			open = nil
 		}
 		switch {
 		case r.meta&metaTxnEnd != 0:
-			if len(open) > 0 && stampOf(open[0]) == stampOf(r) {
+			if len(open) > 0 {
 				emit(append(open, r)...)
 			}
-			open, free = nil, r.end
+			open = nil
 		case r.meta&metaTxn != 0:
-			if len(open) > 0 || r.start == free {
-				open = append(open, r)
-			}
+			open = append(open, r)
 		default:
 			emit(r)
-			open, free = nil, r.end
 		}
 	}
 	return out

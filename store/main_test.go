@@ -26,7 +26,8 @@ var childWork = map[string]func(st *store.Store, session string) error{
 	"rotate": func(st *store.Store, session string) error { return writeForEver(st, session, 50, 900) },
 	"gc":     collectForEver,
 	"hold":   func(*store.Store, string) error { select {} },
-	"fill":   fill,
+	"fill":   func(st *store.Store, _ string) error { return fill(st, false) },
+	"turned": func(st *store.Store, _ string) error { return fill(st, true) },
 }
 
 const childEnv = "FLOWER_STORE_TEST_CHILD"

@@ -2,7 +2,10 @@
 
 package store
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // bootID names the present start of the machine; empty when that is not known.
 func bootID() string {
@@ -18,3 +21,6 @@ const (
 	seekHole = 3
 	seekData = 4
 )
+
+// dataSync makes what is in a file safe against a power cut.
+func dataSync(f *os.File) error { return f.Sync() }

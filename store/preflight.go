@@ -53,8 +53,8 @@ func preflight(dir, damaged string) (f findings, err error) {
 
 // findings are what preflight leaves to be done later.
 type findings struct {
-	// aside are tables that nothing refers to. After a crash that is normal; when
-	// something turns out to be missing, they may hold it.
+	// aside are tables that nothing refers to, and journals whose end a power cut took in
+	// pieces. That is normal; when something turns out to be missing, they may hold it.
 	aside []string
 	// unread are tables of which only the index was checked, with their form.
 	unread map[string]options.CompressionType

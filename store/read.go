@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -19,7 +20,16 @@ const (
 // errReplaced: the transcript was deleted while it was being read.
 var errReplaced = fmt.Errorf("it was deleted while it was read: %w", transcript.ErrNotFound)
 
+// view runs f on what was written before.
 func (e *engine) view(f func(txn *badger.Txn) error) error {
+	if err := e.settleQueue(); err != nil {
+		return err
+	}
+	return e.snapshot(f)
+}
+
+// snapshot runs f on what the database holds, which may not be all that was written.
+func (e *engine) snapshot(f func(txn *badger.Txn) error) error {
 	txn := e.db.NewTransaction(false)
 	defer txn.Discard()
 	return f(txn)
@@ -183,6 +193,7 @@ type pageReader struct {
 	r    *reply
 	link linker
 	size int
+	free []byte // room for the bytes of entries
 }
 
 func (p *pageReader) read(txn *badger.Txn, after, last uint64) error {
@@ -193,6 +204,7 @@ func (p *pageReader) read(txn *badger.Txn, after, last uint64) error {
 		}
 		p.link.sum = rec.chain
 	}
+	p.r.Entries = slices.Grow(p.r.Entries, int(min(last-after, pageEntries)))
 	for _, s := range p.h.spans(after+1, last) {
 		more, err := p.readSpan(txn, s)
 		if err != nil || !more {
@@ -210,18 +222,14 @@ func (p *pageReader) readSpan(txn *badger.Txn, s span) (more bool, err error) {
 	it := keysOf(txn, logPrefix(tagEntry, s.log))
 	defer it.Close()
 	it.Seek(entryKey(s.log, s.first))
-	var buf []byte
 	for seq := s.first; seq <= s.last; seq++ {
 		if len(p.r.Entries) == pageEntries || p.size > pageBytes {
 			return false, nil
 		}
-		if !it.Valid() || tail(it.Item().Key()) != seq {
+		if !it.Valid() || keyNumber(it.Item().Key()) != seq {
 			return false, damagedAt(p.key, *p.h, seq, errMissing)
 		}
-		if buf, err = it.Item().ValueCopy(buf); err != nil {
-			return false, damagedAt(p.key, *p.h, seq, err)
-		}
-		if err := p.take(seq, buf); err != nil {
+		if err := it.Item().Value(func(b []byte) error { return p.take(seq, b) }); err != nil {
 			return false, damagedAt(p.key, *p.h, seq, err)
 		}
 		it.Next()
@@ -241,22 +249,41 @@ func (p *pageReader) take(seq uint64, b []byte) error {
 		return err
 	}
 	if rec.size > 0 {
-		if err := p.e.fill(&rec); err != nil {
-			return err
-		}
+		err = p.e.fill(&rec)
 	} else {
-		rec.raw = append(make([]byte, 0, len(rec.raw)), rec.raw...)
+		rec.raw = p.keep(rec.raw)
+	}
+	if err != nil {
+		return err
 	}
 	if p.link.add(rec.raw) != rec.chain {
 		return errChain
 	}
-	en := transcript.Entry{Seq: seq, Raw: rec.raw}
-	if err := en.Header.UnmarshalBinary(rec.header); err != nil {
+	p.r.Entries = append(p.r.Entries, transcript.Entry{Seq: seq, Raw: rec.raw})
+	if err := p.r.Entries[len(p.r.Entries)-1].Header.UnmarshalBinary(rec.header); err != nil {
+		p.r.Entries = p.r.Entries[:len(p.r.Entries)-1]
 		return err
 	}
 	p.size += len(rec.raw)
-	p.r.Entries = append(p.r.Entries, en)
 	return nil
+}
+
+// pieceBytes is how much memory is taken for entries at a time. Small ones share a piece:
+// memory of their own costs more time than their bytes, and a reader of a page mostly keeps
+// all of it.
+const pieceBytes = 64 << 10
+
+// keep copies b.
+func (p *pageReader) keep(b []byte) []byte {
+	if len(b) > pieceBytes/8 {
+		return append(make([]byte, 0, len(b)), b...)
+	}
+	if len(b) > cap(p.free) {
+		p.free = make([]byte, 0, pieceBytes)
+	}
+	kept := append(p.free, b...)
+	p.free = kept[len(kept):]
+	return kept[:len(kept):len(kept)]
 }
 
 // list gives the next page of the transcripts below prefix. What the witness knows

@@ -27,7 +27,7 @@ func (e *engine) settle(m marker, found recall) error {
 		}
 	}
 	if found.lost || found.stale {
-		if err := e.witness.rewrite(e.syncFiles); err != nil {
+		if err := e.witness.rewrite(e.syncJournal); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (e *engine) checkID(m marker) error {
 		return nil
 	}
 	e.unready = true
-	return e.commit(nil, pair{[]byte(keyStoreID), []byte(e.id)})
+	return e.commit(pair{[]byte(keyStoreID), []byte(e.id)})
 }
 
 // ready lets the marker say that the database holds the id, once it surely does.
@@ -82,7 +82,7 @@ func (e *engine) ready() error {
 	if !e.unready {
 		return nil
 	}
-	if err := e.syncFiles(); err != nil {
+	if err := e.syncJournal(); err != nil {
 		return err
 	}
 	return writeMarker(e.dir, marker{Store: "flower", Format: format, ID: e.id, Ready: true})
@@ -147,7 +147,7 @@ func (e *engine) settleOne(key transcript.Key) error {
 		return e.remove([][]byte{headKey(key)})
 	case last < h.last:
 		h.last, h.chain = last, good.sum
-		if err := e.commit(nil, pair{headKey(key), h.encode()}); err != nil {
+		if err := e.commit(pair{headKey(key), h.encode()}); err != nil {
 			return err
 		}
 	}

@@ -129,7 +129,7 @@ func (s *Store) Load(ctx context.Context, key transcript.Key, from uint64) iter.
 			if !r.More {
 				return
 			}
-			q.Page = r.Page
+			q.Page, q.room = r.Page, r.Entries[:0]
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // sync returns when all that was committed before is safe against a power cut.
 // Calls that come while one is at work share the next one.
 func (e *engine) sync(ctx context.Context) error {
-	if e.commits.Load() == e.syncedAt.Load() {
+	if e.queue.pushed.Load() == e.syncedAt.Load() {
 		return nil
 	}
 	if err := e.group.do(ctx, e.syncNow); err != nil {
@@ -22,34 +22,29 @@ func (e *engine) sync(ctx context.Context) error {
 	if !e.witness.large() {
 		return nil
 	}
-	return e.witness.rewrite(e.syncFiles)
+	return e.witness.rewrite(e.syncJournal)
 }
 
 func (e *engine) syncNow() error {
-	upTo, commits := e.witness.offset(), e.commits.Load()
-	if err := e.syncFiles(); err != nil {
+	upTo, pushed := e.witness.offset(), e.queue.pushed.Load()
+	if err := e.syncJournal(); err != nil {
 		return unavailable("sync %s (%v): what was written since the last sync may not survive a power cut", e.dir, err)
 	}
-	e.syncedAt.Store(commits)
+	e.syncedAt.Store(pushed)
 	_ = e.witness.synced(upTo) // without it fewer notes bind, which is safe
 	return nil
 }
 
-func (e *engine) syncFiles() error {
-	if err := e.blobs.sync(); err != nil {
-		return err
-	}
-	dir := filepath.Join(e.dir, dirDB)
-	names, err := listNames(dir)
-	if err != nil {
-		return err
-	}
-	// The database syncs its two files one after the other. Beginning with the
-	// second meanwhile saves a wait for the disk.
-	second := make(chan error, 1)
-	go func() { second <- ignoreMissing(syncPath(filepath.Join(dir, lastWith(names, ".vlog")))) }()
-	err = e.db.Sync()
-	return errors.Join(err, <-second, e.syncOlder(dir))
+// syncJournal makes all that was pushed safe: it is in the journal, or in the database and
+// synced.
+func (e *engine) syncJournal() error {
+	return errors.Join(e.blobs.sync(), e.journal.sync())
+}
+
+// syncDatabase makes what the database has taken safe. It has two files for it, which it
+// syncs one after the other.
+func (e *engine) syncDatabase() error {
+	return errors.Join(e.db.Sync(), e.syncOlder(filepath.Join(e.dir, dirDB)))
 }
 
 // syncOlder syncs what db.Sync leaves out: the logs of memory tables that wait to

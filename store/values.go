@@ -67,8 +67,8 @@ func (e *engine) put(ctx context.Context, q *request) (uint64, error) {
 	if err != nil || !e.o.SyncAlways && len(q.Value) < valueThreshold/2 {
 		return rev, err
 	}
-	// A large one is synced at once: a power cut could keep the new pointer, lose
-	// the value, and with it the old one, which was safe.
+	// A large one is synced at once: of what the database writes later a power cut could
+	// keep the pointer, lose the value, and with it the old one, which was safe.
 	return rev, e.sync(ctx)
 }
 
@@ -84,7 +84,7 @@ func (e *engine) putLocked(q *request) (uint64, error) {
 		return 0, fmt.Errorf("value %s: it has revision %d, not %d: read it again: %w", q.At, rev, q.Rev, transcript.ErrConflict)
 	}
 	v := value{rev: rev + 1, data: q.Value}
-	if err := e.commit(nil, pair{valueKey(q.At), v.encode()}); err != nil {
+	if err := e.commit(pair{valueKey(q.At), v.encode()}); err != nil {
 		return 0, err
 	}
 	_ = e.witness.valued(q.At, v.rev) // one that lags protects less and loses nothing

@@ -16,7 +16,7 @@ import (
 // with many answers, until it is stopped.
 
 // protocol is the version of what follows; owner and client must have the same.
-const protocol = 1
+const protocol = 2
 
 // writeLimit is how long one message may take to be written before the connection
 // is given up.

@@ -105,23 +105,33 @@ func parseNotes(data []byte) (notes []note, ok bool) {
 	if len(data) < len(witnessMagic) || string(data[:len(witnessMagic)]) != witnessMagic {
 		return nil, false
 	}
-	at := len(witnessMagic)
-	for at < len(data) {
-		if len(data)-at < 9 {
+	for at := len(witnessMagic); at < len(data); {
+		n, ok := parseNote(data[at:], len(data))
+		if !ok {
 			return nil, false
 		}
-		n := int(binary.LittleEndian.Uint32(data[at:]))
-		if n < 1 || n > len(data)-at-8 {
-			return nil, false
-		}
-		body := data[at+8 : at+8+n]
-		if crc32.Checksum(body, crcTable) != binary.LittleEndian.Uint32(data[at+4:]) {
-			return nil, false
-		}
-		notes = append(notes, note{body[0], body[1:], int64(at)})
-		at += 8 + n
+		n.at = int64(at)
+		notes = append(notes, n)
+		at += frame + len(n.body)
 	}
 	return notes, true
+}
+
+// parseNote reads the record that b begins with, of at most so many bytes behind the
+// lengths.
+func parseNote(b []byte, most int) (n note, ok bool) {
+	if len(b) < frame {
+		return n, false
+	}
+	size := int(binary.LittleEndian.Uint32(b))
+	if size < 1 || size > min(most, len(b)-8) {
+		return n, false
+	}
+	body := b[8 : 8+size]
+	if crc32.Checksum(body, crcTable) != binary.LittleEndian.Uint32(b[4:]) {
+		return n, false
+	}
+	return note{kind: body[0], body: body[1:]}, true
 }
 
 // replay fills the marks from the notes that bind. Deletions always bind: what

@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 		"engine/guard", "engine/human", "engine/tool", "engine/harness", "internal/atomicfile", "internal/spell", "internal/tree"},
 	"engine/model/anthropic": {"engine/model", "github.com/anthropics/anthropic-sdk-go"},
 	"engine/model/playback":  {"engine/model", "engine/failure", "internal/atomicfile", "github.com/gofrs/flock", "github.com/aymanbagabas/go-udiff"},
-	"store":                  {"engine/transcript", "internal/atomicfile", "internal/socket", "github.com/dgraph-io/", "golang.org/x/sys", "github.com/gofrs/flock"},
+	"store":                  {"engine/transcript", "internal/atomicfile", "internal/socket", "github.com/dgraph-io/", "github.com/cespare/xxhash", "golang.org/x/sys", "github.com/gofrs/flock"},
 	"store/storetest":        {"engine/transcript"},
 	"settings":               {"github.com/joho/godotenv", "internal/spell"},
 	"luabind": {"engine", "engine/document", "engine/event", "engine/guard", "engine/harness", "engine/human", "engine/model",

@@ -51,12 +51,5 @@ func (o ours) sync(ctx context.Context) error { return o.st.Sync(ctx) }
 func (o ours) close() error                   { return o.st.Close() }
 
 func (o ours) load(ctx context.Context, session string) ([]transcript.Entry, error) {
-	var all []transcript.Entry
-	for e, err := range o.st.Load(ctx, sessionKey(session), 0) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return all, nil
+	return transcript.LoadAll(ctx, o.st, sessionKey(session))
 }

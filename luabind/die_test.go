@@ -219,9 +219,9 @@ func (l *life) see(rt *engine.Runtime, p *process, e event.Event) {
 }
 
 // dyingModel is studioModel whose worker leaves a line for each job, so that an
-// effect done twice or not at all shows, and whose judge counts them. Where it is
-// told that nobody knows what became of a call, it looks first, and lets a subagent
-// that was cut off go on.
+// effect done twice or not at all shows, prints much and writes a page, and whose
+// judge counts the lines. Where it is told that nobody knows what became of a call, it
+// looks first, and lets a subagent that was cut off go on.
 var dyingModel = strings.NewReplacer(`elseif turn.step:find("verdict", 1, true) then
     local round = tonumber(turn.step:match("#(%d+)"))
 `, `elseif turn.step:find("verdict", 1, true) then
@@ -231,14 +231,20 @@ var dyingModel = strings.NewReplacer(`elseif turn.step:find("verdict", 1, true) 
 `, `return "worked: " .. turn.prompt`, `
   if turn.agent ~= "" then
     local job = turn.messages[1].text:match("job %d")
-    local leave, done, lost = "echo '" .. job .. "' >> effects.txt", false, false
+    local tool, done, lost = {}, {}, {}
     for _, m in ipairs(turn.messages) do
+      for _, c in ipairs(m.calls) do tool[c.id] = c.tool end
       for _, r in ipairs(m.results) do
-        if r.text:find("may or may not", 1, true) then lost = true else done = true end
+        (r.text:find("may or may not", 1, true) and lost or done)[tool[r.id]] = true
       end
     end
-    if done then return "Conclusion: " .. job .. " is done" end
-    return { tool = "Bash", input = { command = lost and "grep -qx '" .. job .. "' effects.txt || " .. leave or leave } }
+    if not done.Bash then
+      local leave = "echo '" .. job .. "' >> effects.txt; seq 1500"
+      return { tool = "Bash", input = { command = lost.Bash and "grep -qx '" .. job .. "' effects.txt || " .. leave or leave } }
+    elseif not done.Write then
+      return { tool = "Write", input = { file_path = job .. ".html", content = job } }
+    end
+    return "Conclusion: " .. job .. " is done"
   end
   local job, done, resume = 1, false, nil
   for _, m in ipairs(turn.messages) do
@@ -359,13 +365,19 @@ func (l *life) left(ending engine.Ending) string {
 	return b.String()
 }
 
-// files are the names of all files but locks and what a death left beside others.
+// files are the names of all files but locks, what a death left beside others, and
+// more than one of long outputs, which are named by their content.
 func (l *life) files() (names []string) {
 	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		name, err := filepath.Rel(l.dir, path)
+		if folder := filepath.Dir(name); filepath.Base(folder) == "spill" {
+			if name = filepath.Join(folder, "*"); slices.Contains(names, name) {
+				return err
+			}
+		}
 		if base := filepath.Base(name); base != ".lock" && !strings.HasSuffix(base, "123") {
 			names = append(names, name)
 		}

@@ -207,15 +207,8 @@ func (b *bed) ended(ctx context.Context, done bool, err error) error {
 			return trouble
 		}
 		if rest := src.player.Rest(); rest.Exchanges > 0 {
-			b.sinks.screen.last(fmt.Sprintf("! %s not asked for: %s", plural(rest.Exchanges, "recorded exchange was", "recorded exchanges were"), strings.Join(rest.Where, "; ")))
+			b.sinks.screen.last(fmt.Sprintf("! not asked for: %s (%s)", counted(rest.Exchanges, "recorded exchange"), strings.Join(rest.Where, "; ")))
 		}
 	}
 	return err
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -117,7 +117,7 @@ func (rt *Runtime) checkAndBring(s Spec) (*brought, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	if c, ok := rt.config.Harness.(harness.Compactor); s.Compact.Mode == harness.CompactAuto && (!ok || !c.Compacts()) {
+	if c, ok := rt.config.Harness.(harness.Compactor); rt.config.Harness != nil && s.Compact.Mode == harness.CompactAuto && (!ok || !c.Compacts()) {
 		return nil, fmt.Errorf("spec %s: %w", s.Name, &harness.FieldError{Field: "compact", Err: errNoCompaction})
 	}
 	b, err := rt.bring(s)
@@ -229,25 +229,28 @@ func (rt *Runtime) addBench(a *harness.Agent, s Spec) error {
 	return nil
 }
 
-// guards are those that hold for the agent, built-in ones first.
-func (a *activeRun) guards() []guard.Guard {
+// guards are those that hold for the agent of a spec, built-in ones first; tell is told
+// of what they did and what went wrong with them.
+func (rt *Runtime) guards(s Spec, agent harness.Agent, tell func(event.Event)) guard.Chain {
 	var isolated []string
-	for name, w := range a.spec.Workers {
+	for name, w := range s.Workers {
 		if w.Isolate {
 			isolated = append(isolated, name)
 		}
 	}
 	slices.Sort(isolated)
-	about := guard.Agent{Name: a.agent.Name, AllowedTools: a.agent.AllowedTools, DisallowedTools: a.agent.DisallowedTools,
-		DelegateOnly: a.spec.DelegateOnly, Glance: a.spec.Glance, Isolated: isolated}
-	standard := guard.Standard(about, a.rt.bench, guard.Options{
-		Lang: a.rt.lang(), SpillThreshold: a.rt.config.SpillThreshold, SpillDir: filepath.Join(a.rt.runDir, "spill"),
-		SpillMainOnly: a.rt.config.SpillMainOnly, DelegateTools: a.rt.config.DelegateTools,
+	about := guard.Agent{Name: agent.Name, AllowedTools: agent.AllowedTools, DisallowedTools: agent.DisallowedTools,
+		DelegateOnly: s.DelegateOnly, Glance: s.Glance, Isolated: isolated}
+	standard := guard.Standard(about, rt.bench, guard.Options{
+		Lang: rt.lang(), SpillThreshold: rt.config.SpillThreshold, SpillDir: filepath.Join(rt.runDir, "spill"),
+		SpillMainOnly: rt.config.SpillMainOnly, DelegateTools: rt.config.DelegateTools,
 		OnTask: func(c guard.Call, text string) {
-			a.emit(event.Event{Kind: event.Task, Tool: c.Tool, Subagent: c.Agent, Text: text})
+			tell(event.Event{Kind: event.Task, Tool: c.Tool, Subagent: c.Agent, Text: text})
 		},
 	})
-	return append(standard, a.spec.Guards...)
+	return guard.Chain{Guards: append(standard, s.Guards...), OnError: func(name string, c guard.Call, err error) {
+		tell(event.Event{Kind: event.Error, Tool: c.Tool, Subagent: c.Agent, Text: fmt.Sprintf("guard %s: %v", name, err)})
+	}}
 }
 
 // DefaultView is what a Runtime feeds back to the model when Config.View is nil

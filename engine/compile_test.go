@@ -2,6 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,6 +91,44 @@ func TestGuards_have_their_settings(t *testing.T) {
 		lead := engine.Spec{Name: "lead", DelegateOnly: true, AllowedTools: []string{"Agent", "Write", "WebFetch"}}
 		if _, err := p.Run(context.Background(), lead, "go", engine.RunOptions{}); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestCompile_a_turn_without_a_runtime(t *testing.T) {
+	b := newBench(t)
+	b.write(demo("plugin"))
+	seen := &eventLog{}
+	lead := engine.Coordinator("lead", nil, engine.RoleOptions{MaxTurns: 3})
+	turn, err := engine.Compile(engine.Config{Workspace: b.dir, Model: "opus", Sink: seen}, lead, "Go.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := turn.Agent
+	if turn.Prompt != "Go." || a.Name != "lead" || a.Model != "opus" || a.Workspace != b.dir || turn.Limits.Turns != 3 || !turn.View.Prune.HealOrphans ||
+		a.Workers["demo:helper"].Prompt == "" {
+		t.Errorf("%+v", turn)
+	}
+	call := guard.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"rm -r ."}`), AgentRole: "lead"}
+	if v := turn.Guards.Before(context.Background(), call); !v.Denied {
+		t.Error("the coordinator may do what it wants")
+	}
+	if len(seen.of("system")) == 0 {
+		t.Error("what of the plugin is not used is not told")
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "runs")); err == nil {
+		t.Error("a run directory was made")
+	}
+	for want, c := range map[string]struct {
+		config engine.Config
+		spec   engine.Spec
+	}{
+		"Config.Workspace is empty": {engine.Config{}, lead},
+		"needs a Runtime":           {engine.Config{Workspace: b.dir}, engine.Judge("j", engine.RoleOptions{CanRun: true})},
+		"spec without a name":       {engine.Config{Workspace: b.dir}, engine.Spec{}},
+	} {
+		if _, err := engine.Compile(c.config, c.spec, "Go."); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
 		}
 	}
 }

@@ -268,6 +268,13 @@ func (rt *Runtime) Run(ctx context.Context, spec Spec, prompt string, o RunOptio
 	return rt.run(ctx, spec, prompt, o)
 }
 
+// Compile makes a spec and a prompt a turn for a harness, with the guards, tools and
+// view that a Runtime of c would give it; for programs that drive a harness themselves.
+// There are no retries, handoffs or accounts then, and Project is for the caller to
+// set. Of c, Workspace is required, and no folder is made; Store and Harness may be nil.
+// c.Sink takes the turn's events, also from several goroutines at once.
+func Compile(c Config, s Spec, prompt string) (harness.Turn, error) { return compileTurn(c, s, prompt) }
+
 // Check reports the first thing in a spec that cannot work here, as Run would before
 // anything is spent.
 func (rt *Runtime) Check(s Spec) error { return rt.checkSpec(s) }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/failure"
-	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/harness"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/engine/workbench"
@@ -207,15 +206,13 @@ func (a *activeRun) turn() harness.Turn {
 		limits.ContextLine = a.line.at
 	}
 	return harness.Turn{
-		Agent:   agent,
-		Prompt:  a.prompt,
-		Session: a.next,
-		Store:   rt.config.Store,
-		Project: rt.project,
-		View:    rt.viewOf(a.next),
-		Guards: guard.Chain{Guards: a.guards(), OnError: func(name string, c guard.Call, err error) {
-			a.emit(event.Event{Kind: event.Error, Tool: c.Tool, Subagent: c.Agent, Text: fmt.Sprintf("guard %s: %v", name, err)})
-		}},
+		Agent:     agent,
+		Prompt:    a.prompt,
+		Session:   a.next,
+		Store:     rt.config.Store,
+		Project:   rt.project,
+		View:      rt.viewOf(a.next),
+		Guards:    rt.guards(a.spec, a.agent, a.emit),
 		HostTools: rt.hostTools(&a.spec),
 		Limits:    limits,
 		OnSession: a.onSession,

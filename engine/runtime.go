@@ -124,10 +124,12 @@ func withoutPassword(address string) string {
 	return u.Redacted()
 }
 
+var errNoWorkspace = errors.New("engine: Config.Workspace is empty: name the folder the agents work in")
+
 func (c *Config) check() error {
 	switch {
 	case c.Workspace == "":
-		return errors.New("engine: Config.Workspace is empty: name the folder the agents work in")
+		return errNoWorkspace
 	case c.Harness == nil:
 		return errors.New("engine: Config.Harness is nil: make one with harness/native.New")
 	case c.Store == nil:
@@ -147,19 +149,27 @@ func (c *Config) check() error {
 	return nil
 }
 
-// makeFolders makes workspace and run directory and reads or makes the
-// project's id, which moves with the run directory.
-func (b *base) makeFolders() error {
-	workspace, err := filepath.Abs(b.config.Workspace)
-	if err != nil {
-		return fmt.Errorf("workspace %s: %w", b.config.Workspace, err)
+// places are the absolute workspace and run directory.
+func (c *Config) places() (workspace, runDir string, err error) {
+	if workspace, err = filepath.Abs(c.Workspace); err != nil {
+		return "", "", fmt.Errorf("workspace %s: %w", c.Workspace, err)
 	}
-	runDir := b.config.RunDir
+	runDir = c.RunDir
 	if runDir == "" {
 		runDir = filepath.Join(workspace, "runs")
 	}
 	if runDir, err = filepath.Abs(runDir); err != nil {
-		return fmt.Errorf("run directory %s: %w", b.config.RunDir, err)
+		return "", "", fmt.Errorf("run directory %s: %w", c.RunDir, err)
+	}
+	return workspace, runDir, nil
+}
+
+// makeFolders makes workspace and run directory and reads or makes the
+// project's id, which moves with the run directory.
+func (b *base) makeFolders() error {
+	workspace, runDir, err := b.config.places()
+	if err != nil {
+		return err
 	}
 	for _, dir := range []string{workspace, runDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

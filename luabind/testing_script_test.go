@@ -259,6 +259,24 @@ end)
 {"run":"1","step":"judged·verdict","ok":true,"stop":"end_turn","session_id":"b","text":"no, said the judge"}]`)
 }
 
+func TestTest_stub_of_commands_while_it_is_at_work_elsewhere(t *testing.T) {
+	passAll(t, `
+it("stands in for the command of a guard", function()
+  local seen
+  local guard = flower.guard{ on = "before", check = function() seen = flower.sh("echo real").output end }
+  local runner = flower.agent{ name = "runner", allowed_tools = { "Bash" }, hooks = { guard } }
+  flower.test.stub{
+    model = { { tool = "Bash", input = { command = "true" } }, "done" },
+    sh = function(command)
+      if command == "outer" then flower.runtime:run(runner, "Go.") end
+      return { output = "stub" }
+    end,
+  }
+  expect(flower.sh("outer").output).to_be("stub")
+  expect(seen).to_be("stub")
+end)`)
+}
+
 func TestTest_plays_the_person(t *testing.T) {
 	script := `
 local channel = flower.channel{}

@@ -18,7 +18,9 @@ import (
 // the script, the person who watches. They belong to the state's goroutine.
 type stubs struct {
 	model, sh, person *lua.LFunction // nil: there is none
-	inSh              bool           // the stub of commands is at work
+	// within is how many calls from Go into Lua are open where the stub of commands is
+	// at work; 0: it is not. A callback that is called meanwhile is not within it.
+	within int
 }
 
 // stub is flower.test.stub{ model = …, sh = …, person = … }.
@@ -139,13 +141,14 @@ func asker(m model.Meta) string {
 // is run.
 func (b *bed) luaSh(L *lua.LState) int {
 	line, ok := L.Get(1).(lua.LString)
-	if b.stubs.sh == nil || b.stubs.inSh || !ok {
+	here, outer := len(b.s.clock.spans), b.stubs.within
+	if b.stubs.sh == nil || outer == here || !ok {
 		return b.s.luaSh(L)
 	}
 	options := b.s.optionTable(L, 2, "flower.sh")
 	b.checkOptions(L, options)
-	b.stubs.inSh = true
-	defer func() { b.stubs.inSh = false }()
+	b.stubs.within = here
+	defer func() { b.stubs.within = outer }()
 	L.Push(b.stubs.sh)
 	L.Push(line)
 	L.Push(options)

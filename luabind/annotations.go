@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/flowerlua/flower/stdlib"
 )
@@ -49,6 +50,9 @@ var (
 	// callbackType is a function among types, with its parameters.
 	callbackType = regexp.MustCompile(`\bfun\(([^)]*)\)`)
 )
+
+// theAnnotations are read once: nobody changes them.
+var theAnnotations = sync.OnceValues(func() (*annotations, error) { return readAnnotations(nil) })
 
 // readAnnotations reads all files; each is also given to visit, which may be nil.
 func readAnnotations(visit func(path, source string)) (*annotations, error) {

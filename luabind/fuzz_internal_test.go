@@ -384,3 +384,43 @@ func (g *grower) steps() string {
 	}
 	return out.String()
 }
+
+// FuzzCheck: whatever a source is, it is looked at, and every finding has its place
+// in it.
+func FuzzCheck(f *testing.F) {
+	for _, seed := range []string{gated, "x = 1", "return function(turn) return { tol = turn.x } end", "local f = flower.fs f.raed()", "flower.step{ gate = function() end }",
+		"for _, q in ipairs(flower.channel{}:pending()) do print(q.txt) end", "local function g() if g then return end end flower.step{ when = g, name = 3 }",
+		"repeat break until flower.abort", "goto a ::a:: return require('json')(...)", "_G[x], a.b[1].c = nil", "flower.agent{ allowed_tools = { 'Raed', {}, [3] = 'x' }, mcp_servers = { a = { x = 1 } } }",
+		"flower.runtime:run(1, 2, { x = function(...) return ... end })", "é = 1", "local a\r\nb = 1\n\rc = 2"} {
+		f.Add(seed)
+	}
+	rt := benchRuntime(f)
+	f.Fuzz(func(t *testing.T, source string) {
+		if len(source) > maxSource {
+			return
+		}
+		p, err := Load("fuzz.lua", source, nil)
+		if err != nil {
+			return
+		}
+		s, err := p.newState(rt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.close()
+		n, err := newNames(s, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.rehearsal = returnsFunction("fuzz.lua", source)
+		n.script("fuzz.lua", source)
+		n.answers()
+		lines := len(splitLines(parsedSource(source)))
+		r := n.placed(Report{Mistakes: n.found, Warnings: n.warned})
+		for _, m := range append(r.Mistakes, r.Warnings...) {
+			if m.Text == "" || m.Line < 0 || m.Line > lines || m.Column < 0 || m.Column > len(source)+3 {
+				t.Errorf("%+v in %d lines\n%s", m, lines, source)
+			}
+		}
+	})
+}

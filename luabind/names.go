@@ -66,7 +66,7 @@ type named struct {
 }
 
 func newNames(s *state, trusted bool) (*names, error) {
-	says, err := readAnnotations(nil)
+	says, err := theAnnotations()
 	if err != nil {
 		return nil, err
 	}

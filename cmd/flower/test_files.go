@@ -25,7 +25,7 @@ func checkTestPaths(paths []string) error {
 			continue // what else may be wrong is said when it is read
 		}
 		hint := spell.Hint(path, filesBeside(path, ".lua"))
-		if hint == "" && !strings.HasSuffix(path, ".lua") {
+		if hint == "" && !strings.ContainsAny(path, "./") {
 			hint = "; to have that made: flower go " + quote("test "+strings.Join(paths, " "))
 		}
 		return wrongUse("there is no test file and no folder %s%s", path, hint)

@@ -14,7 +14,7 @@ var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 // that runs.
 func TestEmbedding_guide_shows_code_that_runs(t *testing.T) {
 	var sources []string
-	for _, pattern := range []string{"../../examples/*/*.go", "../../engine/example*_test.go", "../../luabind/example*_test.go"} {
+	for _, pattern := range []string{"../../examples/*/*.go", "../../engine/example*_test.go", "../../engine/model/*/example*_test.go", "../../luabind/example*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,6 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/model"
-	"github.com/flowerlua/flower/stdlib"
 )
 
 func readMeta(t *testing.T) *annotations {
@@ -271,26 +270,19 @@ func TestMeta_has_the_fields_of_options(t *testing.T) {
 	}
 }
 
-// optionRead is a field that a function of the Lua modules reads of its options.
-var optionRead = regexp.MustCompile(`\bo\.([a-z_]+)`)
-
 func TestMeta_has_the_options_of_the_modules(t *testing.T) {
-	a := readMeta(t)
-	for file, classes := range map[string][]string{
-		"clarify.lua": {"flower.ClarifyFields"}, "goal.lua": {"flower.GoalFields", "flower.WithGoalFields"}, "starter.lua": {"flower.StarterFields"},
+	a, s := readMeta(t), metaState(t)
+	for class, call := range map[string]string{
+		"flower.ClarifyFields":  `require("flower.clarify").clarify_step{ X, channel = 1, brief_path = "b", prompt = "p" }`,
+		"flower.GoalFields":     `require("flower.goal").goal_step{ X, goal_path = "g" }`,
+		"flower.WithGoalFields": `require("flower.goal").with_goal({}, { X, goal_path = "g" })`,
+		"flower.StarterFields":  `require("flower.starter").starter{ X }`,
 	} {
-		raw, err := stdlib.Modules.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+		_, err := s.eval(t, strings.ReplaceAll(call, "X", noField+" = true"), 0)
+		if err == nil {
+			t.Fatalf("%s takes any field", call)
 		}
-		var read, annotated []string
-		for _, m := range optionRead.FindAllStringSubmatch(string(raw), -1) {
-			read = append(read, m[1])
-		}
-		for _, class := range classes {
-			annotated = append(annotated, sortedKeys(a.of(class))...)
-		}
-		same(t, file, annotated, read)
+		same(t, class, sortedKeys(a.of(class)), listed(t, err.Error()))
 	}
 }
 

@@ -35,15 +35,28 @@ function M.parse(kind, result)
   return document.parse(kind, result.text)
 end
 
+--- What a clarifier is made of, where no spec is given.
+local asker_fields = { "instructions", "rules", "model", "effort", "max_budget_usd", "compact", "env", "hooks", "can_read" }
+
+local function asker(o, name)
+  local fields = { name = name, channel = o.channel }
+  for _, field in ipairs(asker_fields) do
+    if o.spec and o[field] ~= nil then
+      error("clarify_step: spec brings its own " .. field .. "; give one of them", 3)
+    end
+    fields[field] = o[field]
+  end
+  return o.spec or flower.clarifier(fields)
+end
+
 --- A step that leaves a complete brief in the file, in ctx._brief and, as a block
 --- for prompts, under its name. A complete brief on disk skips it.
 ---
---- channel, brief_path and prompt are required; name, spec, instructions,
---- always_ask, on_fail, retries (1), can_read and the limits of an agent are not.
+--- channel, brief_path and prompt are required; name, always_ask, on_fail, retries
+--- (1) and spec, or what a clarifier is made of, are not.
 function M.clarify_step(o)
-  flower.fields("clarify_step", o, { "channel", "brief_path", "prompt" }, {
-    "name", "spec", "instructions", "can_read", "model", "effort", "max_budget_usd", "always_ask", "retries", "on_fail",
-  })
+  flower.fields("clarify_step", o, { "channel", "brief_path", "prompt" },
+    { "name", "always_ask", "retries", "on_fail", "spec", unpack(asker_fields) })
   local name = o.name or words.name
 
   local function fill(ctx, brief)
@@ -54,15 +67,7 @@ function M.clarify_step(o)
 
   return flower.step{
     name = name,
-    spec = o.spec or flower.clarifier{
-      name = name,
-      channel = o.channel,
-      instructions = o.instructions,
-      can_read = o.can_read,
-      model = o.model,
-      effort = o.effort,
-      max_budget_usd = o.max_budget_usd,
-    },
+    spec = asker(o, name),
     prompt = o.prompt,
     resume_prompt = words.resume,
     retries = o.retries or 1,

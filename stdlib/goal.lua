@@ -71,25 +71,28 @@ local function emit(ctx, text, payload)
   end
 end
 
---- The options of both functions, and more of one of them.
-local function options(what, o, more)
-  for _, field in ipairs({ "channel", "name", "spec", "instructions", "can_run", "model", "effort", "max_turns", "max_budget_usd" }) do
-    more[#more + 1] = field
+--- What a judge is made of, where no spec is given.
+local judge_fields = { "instructions", "rules", "model", "effort", "max_turns", "max_budget_usd", "compact", "env", "hooks", "can_run" }
+
+--- Looks through the options of a function: those of a judge, and its own.
+local function check(what, o, own)
+  for _, field in ipairs({ "channel", "name", "spec", unpack(judge_fields) }) do
+    own[#own + 1] = field
   end
-  flower.fields(what, o, { "goal_path" }, more)
+  flower.fields(what, o, { "goal_path" }, own)
+  for _, field in ipairs(judge_fields) do
+    if o.spec and o[field] ~= nil then
+      error(what .. ": spec brings its own " .. field .. "; give one of them", 3)
+    end
+  end
 end
 
 local function judge(o, name)
-  return o.spec or flower.judge{
-    name = name,
-    channel = o.channel,
-    instructions = o.instructions,
-    can_run = o.can_run,
-    model = o.model,
-    effort = o.effort,
-    max_turns = o.max_turns,
-    max_budget_usd = o.max_budget_usd,
-  }
+  local fields = { name = name, channel = o.channel }
+  for _, field in ipairs(judge_fields) do
+    fields[field] = o[field]
+  end
+  return o.spec or flower.judge(fields)
 end
 
 local function system_facts()
@@ -100,10 +103,10 @@ end
 --- A step that leaves a complete goal in the file, in ctx._goal and, as a block
 --- for prompts, under its name. A complete goal on disk skips it.
 ---
---- channel and goal_path are required; brief_key, name, spec, instructions,
---- always_set, can_run, retries (1), on_fail and the limits of an agent are not.
+--- goal_path is required; channel, brief_key, name, always_set, retries (1), on_fail
+--- and spec, or what a judge is made of, are not.
 function M.goal_step(o)
-  options("goal_step", o, { "brief_key", "always_set", "retries", "on_fail" })
+  check("goal_step", o, { "brief_key", "always_set", "retries", "on_fail" })
   local name = o.name or words.name
   local brief_key = o.brief_key or clarify.name
 
@@ -198,10 +201,10 @@ end
 --- The step with a goal guard: a copy, every other field kept, whose gate is a
 --- judge and whose rounds are bounded.
 ---
---- o: channel, goal_path, spec, rounds (3), instructions, can_run, name, and the
---- limits of an agent.
+--- goal_path is required; channel, rounds (3), name and spec, or what a judge is made
+--- of, are not.
 function M.with_goal(step, o)
-  options("with_goal", o, { "rounds" })
+  check("with_goal", o, { "rounds" })
   local rounds = o.rounds or 3
   if rounds < 1 or rounds ~= math.floor(rounds) then
     error("rounds is " .. tostring(rounds) .. "; there is at least one", 2)

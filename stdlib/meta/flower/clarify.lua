@@ -10,11 +10,15 @@ local clarify = {}
 ---@field prompt flower.Prompt
 ---@field name? string default clarify.name
 ---@field spec? flower.Agent default a clarifier of the fields below
----@field instructions? string
+---@field instructions? string behind the role's own text
+---@field rules? string in the place of that text
 ---@field can_read? boolean default true
 ---@field model? string
 ---@field effort? flower.Effort
 ---@field max_budget_usd? number
+---@field compact? flower.CompactMode|flower.Compact
+---@field env? table<string, string>
+---@field hooks? flower.Guard[]
 ---@field always_ask? boolean default false; true: also where a complete brief is on disk
 ---@field retries? integer default 1
 ---@field on_fail? "stop"|"skip"|"continue"

@@ -9,12 +9,16 @@ local goal = {}
 ---@field goal_path string
 ---@field spec? flower.Agent default a judge of the fields below
 ---@field name? string default goal.name; of with_goal the step's name
----@field instructions? string
+---@field instructions? string behind the role's own text
+---@field rules? string in the place of that text
 ---@field can_run? boolean default false
 ---@field model? string
 ---@field effort? flower.Effort
 ---@field max_turns? integer
 ---@field max_budget_usd? number
+---@field compact? flower.CompactMode|flower.Compact
+---@field env? table<string, string>
+---@field hooks? flower.Guard[]
 
 ---@class flower.GoalFields: flower.JudgedFields
 ---@field brief_key? string where in ctx the brief stands; default the clarifying step's name

@@ -135,8 +135,14 @@ func (c *cli) record(b *bed, workspace, runDir string) error {
 }
 
 // telling passes events on, and says of a step that is restored that a new recording
-// does not have it.
-func (b *bed) telling(s event.Sink) event.Sink {
+// does not have it. What ends a playback is told at its end, and not before as well.
+func (b *bed) telling(s *sinks) event.Sink {
+	if p := b.src.player; p != nil {
+		s.hide = func(e event.Event) bool {
+			trouble := p.Err()
+			return e.Kind == event.Error && trouble != nil && strings.Contains(e.Text, trouble.Error())
+		}
+	}
 	if b.src.recorder == nil || b.src.recorder.Continues() {
 		return s
 	}

@@ -14,11 +14,11 @@ import (
 // The models of the playback scripts.
 func init() {
 	models["team"] = team
-	models["slow"] = func(r messagesapi.Request) messagesapi.Turn {
+	models["stalls"] = func(r messagesapi.Request) messagesapi.Turn {
 		turn := hello(r)
-		turn.Blocks = append([]messagesapi.Block{messagesapi.Text(strings.Repeat("I think. ", 200))}, turn.Blocks...)
-		if r.Turn() == 1 {
-			turn.Pause = 12 * time.Millisecond
+		if r.Number == 1 { // until the client leaves
+			turn.Blocks = append([]messagesapi.Block{messagesapi.Text("I think.")}, turn.Blocks...)
+			turn.Faults = []messagesapi.Fault{{Kind: messagesapi.Stall, At: 1100}}
 		}
 		return turn
 	}

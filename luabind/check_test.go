@@ -2,6 +2,7 @@ package luabind_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -342,5 +343,21 @@ return flower.workflow{ channel = channel, steps = { flower.step{ name = "s", sp
 	got = checkedFiles(t, map[string]string{"s.lua": `local asks = flower.agent{ name = "asks", allowed_tools = { "mcp__human__ask" } }`})
 	if !strings.Contains(got, `s.lua:1:43: agent.allowed_tools: names "mcp__human__ask", but nobody can be reached`) {
 		t.Errorf("found %s", got)
+	}
+}
+
+func TestCheck_findings_are_not_without_end(t *testing.T) {
+	var source strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&source, "name%d = missing%d.x flower.nothing%d() ", i, i, i)
+	}
+	rt, _ := newRuntime(t, &echo{})
+	path := filepath.Join(t.TempDir(), "s.lua")
+	if err := os.WriteFile(path, []byte(source.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	report, err := luabind.CheckFile(context.Background(), rt, path, nil)
+	if err != nil || len(report.Mistakes) > 600 || len(report.Warnings) > 600 || len(report.Mistakes) < 400 {
+		t.Errorf("%d mistakes, %d warnings, %v", len(report.Mistakes), len(report.Warnings), err)
 	}
 }

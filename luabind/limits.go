@@ -30,6 +30,7 @@ const (
 	maxJSON      = 16 << 20  // text that is decoded, in bytes
 	maxShown     = 64 << 10  // of a text that is printed, logged or an error, in bytes
 	maxMistakes  = 50        // that are listed
+	maxFindings  = 500       // of a script that is checked, errors and warnings apart
 	maxSteps     = 10_000    // of a workflow
 	maxRuns      = 16        // agents and workflows that callbacks run, within each other
 	maxGlob      = 100_000   // files that one pattern gives

@@ -91,10 +91,13 @@ func (n *names) script(file, source string) {
 		return
 	}
 	globals := slices.Sorted(maps.Keys(n.defined))
+	said := map[globalRead]bool{}
 	for _, r := range n.reads {
-		if n.defined[r.name] {
+		once := globalRead{name: r.name, file: r.file, line: r.line}
+		if n.defined[r.name] || said[once] || len(n.found) >= maxFindings {
 			continue
 		}
+		said[once] = true
 		near := append(r.scope.names(r.name), globals...)
 		text := "nothing is called " + inQuotes(r.name) + spell.Hint(r.name, near)
 		if n.rehearsal && r.name == "flower" {
@@ -137,11 +140,17 @@ func (n *names) read(file, source string) {
 
 // wrong notes what cannot work; word is what it is about, as it is written.
 func (n *names) wrong(at ast.PositionHolder, word, text string) {
+	if len(n.found) >= maxFindings {
+		return
+	}
 	n.found = append(n.found, Mistake{File: n.file, Line: at.Line(), Column: n.sources[n.file].last(at.Line(), word), Text: text})
 }
 
 // warn notes what works and is hardly meant.
 func (n *names) warn(line int, word, text string) {
+	if len(n.warned) >= maxFindings {
+		return
+	}
 	n.warned = append(n.warned, Mistake{File: n.file, Line: line, Text: text, word: word})
 }
 

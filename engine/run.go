@@ -12,6 +12,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/harness"
+	"github.com/flowerlua/flower/engine/trace"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/engine/workbench"
 )
@@ -87,7 +88,11 @@ func (rt *Runtime) run(ctx context.Context, spec Spec, prompt string, o RunOptio
 	}
 	a.tellNotes()
 	a.emit(event.Event{Kind: event.Prompt, Text: prompt})
-	if err := a.work(ctx); err != nil {
+	ctx, end := trace.Agent(ctx, spec.Name, a.label, rt.id)
+	err = a.work(ctx)
+	end(trace.Outcome{Session: a.result.SessionID, Stop: string(a.result.Stop), OK: err == nil && a.result.OK,
+		Usage: a.result.Usage.Main.Tokens.Add(a.result.Usage.Sub.Tokens)})
+	if err != nil {
 		return Result{}, err
 	}
 	a.finish()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/engine/trace"
 	"github.com/flowerlua/flower/internal/spell"
 )
 
@@ -71,10 +72,11 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	if err != nil {
 		return Ending{}, err
 	}
-	if err := r.steps(ctx); err != nil {
-		return r.end(), err
-	}
-	return r.end(), nil
+	ctx, done := trace.Workflow(ctx, w.name(), r.rt.id)
+	err = r.steps(ctx)
+	ending := r.end()
+	done(ending.FailedAt)
+	return ending, err
 }
 
 // identity tells whose sessions and results a run continues.

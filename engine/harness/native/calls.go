@@ -11,6 +11,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/guard"
 	"github.com/flowerlua/flower/engine/tool"
+	"github.com/flowerlua/flower/engine/trace"
 	"github.com/flowerlua/flower/engine/transcript"
 	"github.com/flowerlua/flower/internal/spell"
 )
@@ -199,6 +200,8 @@ func (t *thread) refresh(name string, out tool.Result) tool.Result {
 
 // execute runs a tool; one that panics has failed, no more.
 func (t *thread) execute(ctx context.Context, d tool.Tool, c tool.Call) (out tool.Result) {
+	ctx, end := trace.Call(ctx, d.Definition().Name, c.ID)
+	defer func() { end(out.IsError) }()
 	defer func() {
 		if p := recover(); p != nil {
 			name := d.Definition().Name

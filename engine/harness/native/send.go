@@ -13,6 +13,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/model"
+	"github.com/flowerlua/flower/engine/trace"
 )
 
 // answer is what a request brought.
@@ -113,7 +114,9 @@ func (t *thread) spend(held float64, u model.Usage, turn bool) {
 }
 
 // receive reads one reply to its end.
-func receive(ctx context.Context, m model.Model, req model.Request) (model.Reply, error) {
+func receive(ctx context.Context, m model.Model, req model.Request) (reply model.Reply, err error) {
+	ctx, end := trace.Request(ctx, req.Model, req.Meta.Session)
+	defer func() { end(reply, err) }()
 	stream, err := m.Stream(ctx, req)
 	if err != nil {
 		return model.Reply{}, err

@@ -1,10 +1,13 @@
 package playback_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -325,6 +328,10 @@ func TestRecorder_an_exchange_that_its_caller_ended_is_not_played(t *testing.T) 
 	if got := said(t, p, request("t", user(text("one")))); got != "You said: one" {
 		t.Errorf("answer %q", got)
 	}
+	_, err = ask(open(t, dir), request("t", user(text("two"))))
+	if err == nil || !strings.Contains(err.Error(), "somebody stopped the agent just before") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestRecorder_does_not_disturb_the_run_when_it_cannot_write(t *testing.T) {
@@ -471,5 +478,42 @@ func TestRecorder_notes_when_and_how_long(t *testing.T) {
 	finish(t, r)
 	if got := read(t, dir, "0001-step-agent.jsonl"); !strings.Contains(got, `"time":"2026-01-02T03:04:07Z","took_s":1,`) {
 		t.Errorf("recorded %s", got)
+	}
+}
+
+func TestOpen_takes_no_harm_from_broken_files(t *testing.T) {
+	good := recording(t, echo, grown("s", 0), grown("s", 1), sub("s", "a1", "x"))
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		dir := t.TempDir()
+		broken := files(t, good)[i%3]
+		for _, name := range files(t, good) {
+			content := []byte(read(t, good, name))
+			if name == broken {
+				switch at := random.IntN(len(content)); i % 4 {
+				case 0:
+					content[at] = byte(random.IntN(256))
+				case 1:
+					content = content[:at]
+				case 2:
+					content = append(content[:at], content[min(at+random.IntN(40), len(content)):]...)
+				default:
+					content = bytes.Replace(content, []byte(`:1,`), fmt.Appendf(nil, ":%d,", random.IntN(9)-4), 1+random.IntN(3))
+				}
+			}
+			write(t, filepath.Join(dir, name), string(content))
+		}
+		p, err := playback.Open(dir, nil)
+		if err != nil {
+			continue
+		}
+		for _, q := range []model.Request{grown("t", 0), grown("t", 1), sub("t", "a1", "x")} {
+			_, _ = ask(p, q) // an error, or an answer; no more is asked of it
+		}
+		_ = p.Rest()
+		if r, err := playback.Record(dir, atOnce{}, nil); err == nil {
+			_, _ = ask(r, grown("u", 0))
+			_ = r.Close()
+		}
 	}
 }

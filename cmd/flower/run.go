@@ -51,7 +51,8 @@ type bed struct {
 	live  *live.Server // nil: nobody can attach
 	pause pause
 	start time.Time
-	end   func() // what the app has set up for the run
+	end   func()     // what the app has set up for the run
+	trace *traceSink // nil: no spans are sent
 }
 
 // open makes a bed. Everything that can be wrong with the command is found before
@@ -63,6 +64,9 @@ func (a *app) open(c *cli, script string, adjust func(*bed, *engine.Config)) (_ 
 	}
 	b := &bed{start: time.Now(), end: keepPipes()}
 	if b.src, err = c.source(workspace, runDir); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	if b.trace, err = startTrace(os.Getenv, a.complain); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	if err := a.makeWorkspace(c, workspace); err != nil {
@@ -120,6 +124,7 @@ func (b *bed) close() error {
 	if b.sinks != nil {
 		b.sinks.screen.stop()
 	}
+	b.trace.flush()
 	if b.db != nil {
 		err = errors.Join(err, b.db.Close())
 	}

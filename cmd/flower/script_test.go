@@ -45,7 +45,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("GOFLAGS", "-mod=mod")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"api": serveAPI},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"api": serveAPI, "collector": serveCollector},
 	})
 }
 

@@ -41,7 +41,7 @@ func (s *Set) secret(name string) bool {
 		slices.Contains(s.o.SecretEnv, name)
 }
 
-// likeKey names look like a model provider's key. They are not inherited; a spec
+// likeKey names look like the key of a model's provider, or of a collector of traces. They are not inherited; a spec
 // that wants a command to have one names it in its env.
 func likeKey(name string) bool {
 	for _, end := range []string{"_API_KEY", "_APIKEY", "_AUTH_TOKEN", "_BEARER_TOKEN", "_BEARER_TOKEN_BEDROCK", "_OAUTH_TOKEN"} {
@@ -49,7 +49,7 @@ func likeKey(name string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasPrefix(name, "OTEL_") && strings.HasSuffix(name, "_HEADERS")
 }
 
 // nextMark is the mark of a new command. One that we were given by an engine

@@ -142,7 +142,8 @@ func (h *Harness) reserved(name string) bool {
 
 // likeKey names are not inherited; a spec that wants one names it in its env.
 func likeKey(name string) bool {
-	return slices.ContainsFunc(keyEnds, func(end string) bool { return strings.HasSuffix(name, end) })
+	return slices.ContainsFunc(keyEnds, func(end string) bool { return strings.HasSuffix(name, end) }) ||
+		strings.HasPrefix(name, "OTEL_") && strings.HasSuffix(name, "_HEADERS")
 }
 
 // environ is our environment without secrets, and with more.

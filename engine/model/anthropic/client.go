@@ -28,8 +28,8 @@ const maxErrorBody = 1 << 20
 
 // Client speaks to one API with one credential. It is safe for concurrent use.
 type Client struct {
-	sdk    sdk.Client
-	broken error // why no request can be sent
+	options []option.RequestOption // for the SDK
+	broken  error                  // why no request can be sent
 	// compares: the API is of a version that tells why the cache was missed.
 	compares bool
 	idle     time.Duration
@@ -64,7 +64,7 @@ func New(o *Options) *Client {
 		c.broken = ErrNoCredentials
 	}
 	c.secret = redactor(o, u)
-	c.sdk = sdk.NewClient(sdkOptions(o, base)...)
+	c.options = sdkOptions(o, base)
 	return c
 }
 
@@ -147,6 +147,11 @@ func limitErrors(req *http.Request, next option.MiddlewareNext) (*http.Response,
 	return res, err
 }
 
+// api is the SDK without its services, of which a request needs none. NewClient makes all
+// of them, and whoever refers to it, or keeps a client where an interface may show it, has
+// them in the program: 18 MB more of it, and 5 MB more of memory in use.
+func (c *Client) api() sdk.Client { return sdk.Client{Options: c.options} }
+
 // Stream sends a request. See model.Model.
 func (c *Client) Stream(ctx context.Context, req model.Request) (model.Stream, error) {
 	if c.broken != nil {
@@ -155,7 +160,8 @@ func (c *Client) Stream(ctx context.Context, req model.Request) (model.Stream, e
 	inner, cancel := context.WithCancelCause(ctx)
 	late := watch(c.wait, cancel)
 	var res *http.Response
-	err := c.sdk.Post(inner, "v1/messages", nil, &res, option.WithRequestBody("application/json", c.body(req)))
+	api := c.api()
+	err := api.Post(inner, "v1/messages", nil, &res, option.WithRequestBody("application/json", c.body(req)))
 	late.stop()
 	if err != nil {
 		err = c.translate(ctx, inner, err)
@@ -259,7 +265,8 @@ func (c *Client) Info(ctx context.Context, name string) (model.Info, error) {
 	if c.broken != nil {
 		return model.Info{}, c.broken
 	}
-	answer, err := c.sdk.Models.Get(ctx, name, sdk.ModelGetParams{}, option.WithRequestTimeout(30*time.Second))
+	models := sdk.NewModelService(c.options...)
+	answer, err := models.Get(ctx, name, sdk.ModelGetParams{}, option.WithRequestTimeout(30*time.Second))
 	if err != nil {
 		err = c.translate(ctx, ctx, err)
 		var refusal *model.Error

@@ -37,7 +37,7 @@ func tree(spans tracetest.SpanStubs) []string {
 func attributeOf(s tracetest.SpanStub, key string) string {
 	for _, a := range s.Attributes {
 		if a.Key == attribute.Key(key) {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""

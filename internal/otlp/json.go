@@ -119,5 +119,5 @@ func value(v attribute.Value) any {
 	case attribute.STRING:
 		return map[string]string{"stringValue": v.AsString()}
 	}
-	return map[string]string{"stringValue": v.Emit()}
+	return map[string]string{"stringValue": v.String()}
 }

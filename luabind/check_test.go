@@ -78,7 +78,7 @@ func TestCheck_what_a_script_returns(t *testing.T) {
 	for source, want := range map[string]string{
 		"return {}":                               "",
 		"return 3":                                "s.lua:1:1: the script returns a number",
-		"return flower.agent{ name = 'a' }":       "s.lua:1:1: the script returns a agent",
+		"return flower.agent{ name = 'a' }":       "s.lua:1:1: the script returns a flower.agent",
 		"return flower.workflow{}":                "s.lua:1:1: steps: is missing",
 		"\t\terror('no')":                         "s.lua:1:3: no",
 		"--[[é]] error('no')":                     "s.lua:1:9: no",
@@ -181,7 +181,7 @@ func TestCheck_fields_of_what_flower_gives(t *testing.T) {
 } } }`: `s.lua:2:66: a runtime has no "idd" — did you mean "id"?
 warning: s.lua:2:46: a result has no field "txt" — did you mean "text"?
 warning: s.lua:2:90: a context has no field "_runtim" — did you mean "_runtime"?`,
-		`return flower.guard{ on = "before", check = function(call) if call.main then return false, call.tol end end }`: `s.lua:1:1: the script returns a guard; return what flower.workflow{…} gives, or nothing
+		`return flower.guard{ on = "before", check = function(call) if call.main then return false, call.tol end end }`: `s.lua:1:1: the script returns a flower.guard; return what flower.workflow{…} gives, or nothing
 warning: s.lua:1:97: a call has no field "tol" — did you mean "tool"?`,
 	})
 }

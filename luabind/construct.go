@@ -21,6 +21,9 @@ import (
 func (s *state) constructor(name, kind string) lua.LGFunction {
 	return func(L *lua.LState) int {
 		t, ok := L.Get(1).(*lua.LTable)
+		if L.Get(1) == s.loaded["flower"] {
+			s.misuse(L, "call flower.%s with a dot: flower.%s{ … }", name, name)
+		}
 		if !ok || L.GetTop() != 1 {
 			s.misuse(L, "flower.%s takes one table: flower.%s{ … }; it was given %s", name, name, s.describeArgs(L))
 		}
@@ -105,7 +108,7 @@ func (s *state) readContext(r *reader) engine.Context {
 
 func (s *state) readSteps(r *reader, w *engine.Workflow) {
 	steps, ok := r.get("steps").(*lua.LTable)
-	if !ok {
+	if !ok || s.kinds[steps] != nil {
 		r.mustBe("steps", "a list of flower.step{…}", r.get("steps"))
 		return
 	}

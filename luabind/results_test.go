@@ -61,3 +61,22 @@ func TestRole_limits(t *testing.T) {
 		}
 	}
 }
+
+func TestConstructors_say_what_was_meant(t *testing.T) {
+	for source, want := range map[string]string{
+		`return flower:workflow{ steps = { one } }`:                               "call flower.workflow with a dot: flower.workflow{ … }",
+		`return flower.workflow{ steps = one }`:                                   "steps: must be a list of flower.step{…}, is a flower.step",
+		`return flower.workflow{ steps = { { name = "x" } } }`:                    "steps: item 1 is a table; it must be a flower.step{…}",
+		`return flower.workflow{ steps = {} }`:                                    "steps: is empty",
+		`return flower.workflow{ steps = { flower.parallel{ flower.agent{} } } }`: "item 1 is a flower.agent; it must be a flower.step{…}",
+		`return flower.step("one")`:                                               "flower.step takes one table: flower.step{ … }; it was given a string",
+		`return flower.workflow{ steps = { flower.step{ name = "x", spec = "a", prompt = "" } } }`: "steps[1].spec: must be a flower.agent{…}, is a string\n" +
+			"test.lua:2: steps[1].prompt: is empty; it is what the agent is asked",
+	} {
+		_, err := run(t, `local one = flower.step{ name = "one", spec = flower.agent{ name = "a" }, prompt = "p" }
+`+source, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", source, err, want)
+		}
+	}
+}

@@ -256,7 +256,7 @@ func (s *state) describe(v lua.LValue) string {
 	switch v := v.(type) {
 	case *lua.LTable:
 		if m := s.kinds[v]; m != nil {
-			return m.kind
+			return "flower." + m.kind
 		}
 	case *lua.LUserData:
 		if _, ok := v.Value.(*engine.Runtime); ok {

@@ -112,4 +112,4 @@ return 5 -- ### "the script returned a number; return what flower.workflow.* giv
 ---
 return { steps = {} } -- ### "the script returned a table; return what flower.workflow"
 ---
-return flower.step{ name = "s" } -- ### "the script returned a step; return what flower.workflow"
+return flower.step{ name = "s" } -- ### "the script returned a flower.step; return what flower.workflow"

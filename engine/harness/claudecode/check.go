@@ -12,8 +12,7 @@ import (
 
 // programTools are tools of the program by our names. Another version of it may have
 // others, so a name that is near to none of them is let through.
-var programTools = []string{"Agent", "Bash", "BashOutput", "Edit", "ExitPlanMode", "Glob", "Grep", "KillBash", "NotebookEdit", "Read",
-	tool.SkillTool, "SlashCommand", "TodoWrite", "WebFetch", "WebSearch", "Write"}
+var programTools = append(slices.Clone(tool.Builtin), "ExitPlanMode", "SlashCommand")
 
 // Check reports what of an agent cannot be carried out; see harness.Checker.
 func (h *Harness) Check(a harness.Agent, tools []tool.Tool) error {

@@ -25,10 +25,11 @@ const longestToolName = 128
 // stored or spent.
 func (r *run) checkOrder() error {
 	a := r.turn.Agent
-	all := kit{agentTool: nil, searchTool: nil}
-	for _, t := range tool.NewSet(tool.Options{Workspace: a.Workspace}).Tools() {
-		all[t.Definition().Name] = t
+	all := kit{}
+	for _, name := range tool.Builtin {
+		all[name] = nil
 	}
+	delete(all, tool.SkillTool) // plugins bring it
 	for _, t := range r.turn.HostTools {
 		d := t.Definition()
 		if !toolName.MatchString(d.Name) || len(d.Name) > longestToolName {

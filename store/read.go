@@ -146,7 +146,7 @@ func (e *engine) load(key transcript.Key, after uint64, page cursor, r *reply) e
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	return e.lookup(key, func(txn *badger.Txn, h *head, lack error) error {
+	return e.lookup(key, func(txn *badger.Txn, h *head, lack error) (err error) {
 		switch {
 		case h == nil && lack != nil:
 			return lack
@@ -162,8 +162,7 @@ func (e *engine) load(key transcript.Key, after uint64, page cursor, r *reply) e
 		if after >= last {
 			return lack
 		}
-		p := pageReader{e: e, key: key, h: h, r: r}
-		if err := p.read(txn, after, last); err != nil {
+		if r.Entries, err = e.readPage(txn, key, h, r.Entries, after, last); err != nil {
 			return e.unlessReplaced(key, h.log, err)
 		}
 		if n := len(r.Entries); n > 0 && r.Entries[n-1].Seq < last {
@@ -185,18 +184,61 @@ func (e *engine) unlessReplaced(key transcript.Key, log uint64, err error) error
 	})
 }
 
+// readPage reads entries after one, up to last at most, into room. With an error it gives
+// those before what could not be read. Two halves are read side by side: they are checked
+// each by itself, the second from the link of the chain at which the first ends.
+func (e *engine) readPage(txn *badger.Txn, key transcript.Key, h *head, room []transcript.Entry, after, last uint64) ([]transcript.Entry, error) {
+	const apart = 64 // so many are read as quickly by one
+	last = min(last, after+pageEntries)
+	room = slices.Grow(room[:0], int(last-after))
+	if last-after < apart {
+		p := pageReader{e: e, key: key, h: h, entries: room}
+		err := p.read(txn, after, last)
+		return p.entries, err
+	}
+	half := int(last-after) / 2
+	mid := after + uint64(half)
+	first := pageReader{e: e, key: key, h: h, entries: room[:0:half]}
+	second := pageReader{e: e, key: key, h: h, entries: room[half:half:cap(room)]}
+	done := make(chan error, 1)
+	go func() { done <- safely(func() error { return second.read(txn, mid, last) }) }()
+	err := safely(func() error { return first.read(txn, after, mid) })
+	rest := <-done
+	if err != nil || len(first.entries) < half {
+		return first.entries, err
+	}
+	return room[:half+len(second.entries)], rest
+}
+
 // pageReader collects entries and follows the chain from one to the next.
 type pageReader struct {
-	e    *engine
-	key  transcript.Key
-	h    *head
-	r    *reply
-	link linker
-	size int
-	free []byte // room for the bytes of entries
+	e       *engine
+	key     transcript.Key
+	h       *head
+	entries []transcript.Entry // has room for all
+	link    linker
+	size    int
+	free    []byte // room for the bytes of entries
+	// headers are the forms of the entries' headers, the i-th up to ends[i].
+	headers []byte
+	ends    []int
 }
 
 func (p *pageReader) read(txn *badger.Txn, after, last uint64) error {
+	p.ends = make([]int, 0, last-after)
+	p.headers = make([]byte, 0, (last-after)*headerSize)
+	err := p.readRaw(txn, after, last)
+	n, bad := transcript.DecodeHeaders(p.entries, p.headers, p.ends)
+	if bad == nil {
+		return err
+	}
+	seq := p.entries[n].Seq
+	p.entries = p.entries[:n]
+	return damagedAt(p.key, *p.h, seq, bad)
+}
+
+// readRaw reads all but the headers.
+func (p *pageReader) readRaw(txn *badger.Txn, after, last uint64) error {
 	if after > 0 {
 		rec, err := p.e.record(txn, p.h.logOf(after), after)
 		if err != nil {
@@ -204,7 +246,6 @@ func (p *pageReader) read(txn *badger.Txn, after, last uint64) error {
 		}
 		p.link.sum = rec.chain
 	}
-	p.r.Entries = slices.Grow(p.r.Entries, int(min(last-after, pageEntries)))
 	for _, s := range p.h.spans(after+1, last) {
 		more, err := p.readSpan(txn, s)
 		if err != nil || !more {
@@ -223,7 +264,7 @@ func (p *pageReader) readSpan(txn *badger.Txn, s span) (more bool, err error) {
 	defer it.Close()
 	it.Seek(entryKey(s.log, s.first))
 	for seq := s.first; seq <= s.last; seq++ {
-		if len(p.r.Entries) == pageEntries || p.size > pageBytes {
+		if p.size > pageBytes/2 {
 			return false, nil
 		}
 		if !it.Valid() || keyNumber(it.Item().Key()) != seq {
@@ -259,11 +300,9 @@ func (p *pageReader) take(seq uint64, b []byte) error {
 	if p.link.add(rec.raw) != rec.chain {
 		return errChain
 	}
-	p.r.Entries = append(p.r.Entries, transcript.Entry{Seq: seq, Raw: rec.raw})
-	if err := p.r.Entries[len(p.r.Entries)-1].Header.UnmarshalBinary(rec.header); err != nil {
-		p.r.Entries = p.r.Entries[:len(p.r.Entries)-1]
-		return err
-	}
+	p.entries = append(p.entries, transcript.Entry{Seq: seq, Raw: rec.raw})
+	p.headers = append(p.headers, rec.header...)
+	p.ends = append(p.ends, len(p.headers))
 	p.size += len(rec.raw)
 	return nil
 }
@@ -272,6 +311,9 @@ func (p *pageReader) take(seq uint64, b []byte) error {
 // memory of their own costs more time than their bytes, and a reader of a page mostly keeps
 // all of it.
 const pieceBytes = 64 << 10
+
+// headerSize is about what the form of a header takes, in bytes.
+const headerSize = 160
 
 // keep copies b.
 func (p *pageReader) keep(b []byte) []byte {

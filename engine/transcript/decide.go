@@ -87,7 +87,11 @@ func (v *viewer) isLook(at place, b *block) (done, counts bool) {
 
 // findBash notes where the calls of Bash are.
 func (v *viewer) findBash() {
-	v.calls = map[string]place{}
+	uses := 0
+	for _, e := range v.list {
+		uses += len(e.ToolUses)
+	}
+	v.calls = make(map[string]place, uses)
 	for i := range v.list {
 		blocks := v.blocksOf(i)
 		for n := range blocks {

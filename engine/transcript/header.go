@@ -47,10 +47,31 @@ func (h Header) MarshalBinary() ([]byte, error) {
 // An error means data is damaged or from a newer program; h is then unchanged, and
 // Parse of the entry's bytes gives the header anew.
 func (h *Header) UnmarshalBinary(data []byte) error {
-	if len(data) == 0 || data[0] != headerVersion {
+	return h.read(string(data), &slabs{})
+}
+
+// DecodeHeaders sets the headers of entries from their binary forms, which stand in forms
+// one behind the other, that of the i-th up to ends[i]. n is how many it has set; the error
+// is about the next. The headers share their memory, which is quicker to get than a piece
+// for each: it lives as long as one of them.
+func DecodeHeaders(entries []Entry, forms []byte, ends []int) (n int, err error) {
+	text, from := string(forms), 0
+	shared := &slabs{size: 128}
+	for i := range entries {
+		if err := entries[i].Header.read(text[from:ends[i]], shared); err != nil {
+			return i, err
+		}
+		from = ends[i]
+	}
+	return len(entries), nil
+}
+
+// read sets h from text, of which it keeps parts.
+func (h *Header) read(text string, from *slabs) error {
+	if len(text) == 0 || text[0] != headerVersion {
 		return errHeader
 	}
-	d := headerReader{text: string(data), pos: 1}
+	d := headerReader{text: text, pos: 1, slabs: from}
 	var n Header
 	n.Flags = Flags(d.uint(1<<16 - 1))
 	n.Size = int(d.uint(1<<62 - 1))
@@ -64,10 +85,28 @@ func (h *Header) UnmarshalBinary(data []byte) error {
 	n.ToolResults = d.strings()
 	n.tools = d.blocks(n.ToolUses, n.ToolResults)
 	if d.bad || d.pos != len(d.text) {
-		return fmt.Errorf("%w (damaged near byte %d of %d)", errHeader, d.pos, len(data))
+		return fmt.Errorf("%w (damaged near byte %d of %d)", errHeader, d.pos, len(text))
 	}
 	*h = n
 	return nil
+}
+
+// slabs are where the lists of headers are taken from: pieces of size elements, or as many
+// as are needed when it is 0.
+type slabs struct {
+	size   int
+	texts  []string
+	blocks []block
+}
+
+// take cuts room for n elements off a slab.
+func take[T any](slab *[]T, n, size int) []T {
+	if len(*slab) < n {
+		*slab = make([]T, max(n, size))
+	}
+	room := (*slab)[:0:n]
+	*slab = (*slab)[n:]
+	return room
 }
 
 func appendText(b []byte, s string) []byte {
@@ -135,12 +174,13 @@ func appendSpan(b []byte, s span) []byte {
 	return binary.AppendUvarint(b, uint64(s.hi-s.lo))
 }
 
-// headerReader reads an encoded header. Its strings share one copy of the bytes.
+// headerReader reads an encoded header. Its strings are parts of the text.
 // The first thing that does not fit sets bad, and from there on all is zero.
 type headerReader struct {
-	text string
-	pos  int
-	bad  bool
+	text  string
+	pos   int
+	bad   bool
+	slabs *slabs
 }
 
 // uint reads a number of at most limit.
@@ -183,7 +223,7 @@ func (d *headerReader) strings() []string {
 	if n == 0 || d.bad {
 		return nil
 	}
-	list := make([]string, 0, min(n, 64))
+	list := take(&d.slabs.texts, int(min(n, 64)), d.slabs.size)
 	for range n {
 		if d.bad {
 			return nil
@@ -200,7 +240,7 @@ func (d *headerReader) blocks(uses, results []string) []block {
 	if n == 0 || d.bad {
 		return nil
 	}
-	list := make([]block, n)
+	list := take(&d.slabs.blocks, int(n), d.slabs.size)[:n]
 	for i := range list {
 		b := &list[i]
 		marks := d.uint(formAll)

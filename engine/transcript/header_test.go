@@ -90,3 +90,32 @@ func FuzzHeader_decoding(f *testing.F) {
 		}
 	})
 }
+
+func TestDecodeHeaders_reads_many_and_stops_at_damage(t *testing.T) {
+	entries := session(t, 300)
+	var forms []byte
+	var ends []int
+	for i := range entries {
+		form, _ := entries[i].MarshalBinary()
+		forms = append(forms, form...)
+		ends = append(ends, len(forms))
+	}
+	got := make([]transcript.Entry, len(entries))
+	if n, err := transcript.DecodeHeaders(got, forms, ends); n != len(entries) || err != nil {
+		t.Fatal(n, err)
+	}
+	for i := range entries {
+		if !reflect.DeepEqual(got[i].Header, entries[i].Header) {
+			t.Fatalf("entry %d: %+v, want %+v", i, got[i].Header, entries[i].Header)
+		}
+	}
+	// Lists that share memory do not grow into each other.
+	more := append(got[0].ToolUses, "more")
+	if !reflect.DeepEqual(got[2].Header, entries[2].Header) || len(more) == 0 {
+		t.Errorf("%+v", got[2].Header)
+	}
+	forms[ends[6]+1] ^= 0x80
+	if n, err := transcript.DecodeHeaders(got, forms, ends); n != 7 || err == nil {
+		t.Errorf("%d, %v", n, err)
+	}
+}

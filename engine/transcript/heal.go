@@ -42,8 +42,8 @@ func (v *viewer) wounds(list []kept) map[int]*wound {
 	}
 	answered := v.answered(list)
 	ends := replyEnds(list)
-	for i, k := range list {
-		for _, id := range k.ToolUses {
+	for i := range list {
+		for _, id := range list[i].ToolUses {
 			if id == "" || answered[id] || v.drop[id] {
 				continue
 			}
@@ -61,9 +61,13 @@ func (v *viewer) wounds(list []kept) map[int]*wound {
 
 // answered are the calls that have a result, or will have one.
 func (v *viewer) answered(list []kept) map[string]bool {
-	has := make(map[string]bool, len(list))
-	for _, k := range list {
-		for _, id := range k.ToolResults {
+	results := 0
+	for i := range list {
+		results += len(list[i].ToolResults)
+	}
+	has := make(map[string]bool, results)
+	for i := range list {
+		for _, id := range list[i].ToolResults {
 			has[id] = true
 		}
 	}

@@ -35,8 +35,10 @@ func Live(entries []Entry, at string) ([]Entry, error) {
 		b.joinPreserved()
 	}
 	b.joinLoose()
-	b.joinReplies()
-	b.joinResults()
+	if slices.Contains(b.live[:b.end], false) {
+		b.joinReplies()
+		b.joinResults()
+	}
 	return b.collect(), nil
 }
 

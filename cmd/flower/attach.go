@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flowerlua/flower/internal/live"
 	"github.com/flowerlua/flower/internal/spell"
@@ -37,7 +38,7 @@ func (a *app) attach(ctx context.Context, c *cli) error {
 	client, err := live.Dial(ctx, notice)
 	switch {
 	case ctx.Err() != nil:
-		return a.detached(ctx)
+		return detached(ctx)
 	case errors.Is(err, live.ErrSilent):
 		return fmt.Errorf("run %s does not answer: its process %d is stopped (fg in its terminal, or kill -CONT %d, lets it go on)", notice.Run, notice.PID, notice.PID)
 	case err != nil:
@@ -49,16 +50,19 @@ func (a *app) attach(ctx context.Context, c *cli) error {
 	if c.JSON {
 		err = a.relay(client)
 	} else {
-		err = a.newView(c, client).follow()
+		v := a.newView(c, client)
+		if err = v.follow(); errors.Is(context.Cause(ctx), errInterrupted) {
+			v.screen.last("detached; the run goes on, and flower attach comes back to it")
+		}
 	}
 	if ctx.Err() != nil {
-		return a.detached(ctx)
+		return detached(ctx)
 	}
 	return err
 }
 
-// detached is no failure, whatever ended it: the run goes on.
-func (a *app) detached(ctx context.Context) error {
+// detached is no failure: the run goes on.
+func detached(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return nil
 	}
@@ -93,7 +97,7 @@ func chooseLive(runDir, name string) (live.Notice, error) {
 	}
 	lines := []string{"several runs are at work here; name one:"}
 	for _, n := range found {
-		line := fmt.Sprintf("  %s  process %d  %s  since %s", n.Run, n.PID, oneLine(n.Script), n.Started.Local().Format("2006-01-02 15:04"))
+		line := fmt.Sprintf("  %s  process %d  since %s  %s", n.Run, n.PID, clock(n.Started, time.Now()), oneLine(n.Script))
 		if n.Elsewhere() {
 			line += "  on " + oneLine(n.Host)
 		}

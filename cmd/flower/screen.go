@@ -105,7 +105,15 @@ func (s *screen) Emit(e event.Event) {
 }
 
 // say prints a line of ours between those of the run.
-func (s *screen) say(text string) { s.sayBehind("  ", text) }
+func (s *screen) say(text string) {
+	prefix := "  "
+	for _, mark := range []string{"* ", "! "} {
+		if rest, ok := strings.CutPrefix(text, mark); ok {
+			prefix, text = prefix+mark, rest
+		}
+	}
+	s.sayBehind(prefix, text)
+}
 
 func (s *screen) sayBehind(prefix, text string) {
 	s.mu.Lock()

@@ -98,7 +98,10 @@ type end struct {
 
 // fill says how a run ended. The ending is empty where a script ended with an error.
 func (e *end) fill(rt *engine.Runtime, ending engine.Ending, took time.Duration) {
-	e.Run, e.FailedAt, e.Reason, e.Aborted = ending.Run, ending.FailedAt, ending.Reason, ending.Aborted
+	e.Run, e.Aborted = ending.Run, ending.Aborted
+	if !ending.OK {
+		e.FailedAt, e.Reason = ending.FailedAt, ending.Reason
+	}
 	if e.Run == "" {
 		e.Run = rt.ID()
 	}

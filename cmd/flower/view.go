@@ -66,18 +66,24 @@ func (v *view) follow() error {
 }
 
 func (v *view) greet(hello live.Hello) {
-	v.screen.say(fmt.Sprintf("* attached to run %s (%s, process %d), at work since %s", hello.Run, oneLine(hello.Script), hello.PID,
-		hello.Started.Local().Format("2006-01-02 15:04")))
+	v.screen.say(fmt.Sprintf("* attached to %s, at work since %s", oneLine(hello.Script), clock(hello.Started, time.Now())))
 	if v.screen.console.edits() {
+		v.a.signals.handle(v.interrupt)
 		v.screen.say("* what you type answers or is mail; ? asks from the side; Ctrl-C and words interrupt; Ctrl-C twice detaches")
 	}
 }
 
+// clock is a time of day, with its date where that is not today's.
+func clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
 // listen passes on what is typed, from now on.
 func (v *view) listen() {
-	if v.screen.console.edits() {
-		v.a.signals.handle(v.interrupt)
-	}
 	go func() { // for as long as the process lives, like the reader
 		for line := range v.a.lines() {
 			v.line(line)

@@ -61,6 +61,7 @@ func commandPlaces(node *kong.Node, path string, outer []*kong.Flag) []completio
 			for _, choice := range strings.Split(arg.Enum, ",") {
 				p.words = append(p.words, word{choice, arg.Help})
 			}
+		case arg.Name == "run": // an id
 		case strings.HasSuffix(arg.Name, ".lua") || arg.Name == "script":
 			p.files = "lua"
 		case p.files == "none":

@@ -158,11 +158,15 @@ func (a *app) testWatch(ctx context.Context, c *cli, db *store.Store) error {
 		if err != nil {
 			a.report(err)
 		}
-		fmt.Fprintln(a.out, "-- waiting for a change (Ctrl-C ends)")
+		said := a.out
+		if c.JSON {
+			said = a.err
+		}
+		fmt.Fprintln(said, "-- waiting for a change (Ctrl-C ends)")
 		if err := waitForTests(ctx, c, read); err != nil {
 			return a.watchEnd(ctx)
 		}
-		fmt.Fprintln(a.out)
+		fmt.Fprintln(said)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,6 +147,25 @@ func TestAttach_goes_on_when_the_run_does_after_ctrl_z(t *testing.T) {
 	}
 	if run.file("before") != run.file("after") {
 		t.Errorf("the terminal was %s and is %s", run.file("before"), run.file("after"))
+	}
+}
+
+func TestTerminal_with_json_typed_lines_answer_too(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"flow.lua": steered, "model.lua": asking, "stream": ""})
+	x := onTerminal(t, dir, 120, 60, `exec "$FLOWER" --json --rehearse model.lua flow.lua asks >stream`)
+	for i, answer := range []string{"2\n", "seven\n", "\n"} {
+		asked := fmt.Sprintf(`"id":"q%d"`, i+1)
+		for end := time.Now().Add(patience); !strings.Contains(x.file("stream"), asked) && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		x.types(answer)
+	}
+	if code := x.ends(); code != 0 || !strings.Contains(x.file("stream"), "I heard: green / seven / The person leaves this to you.") {
+		t.Errorf("exit code %d, stream\n%s", code, x.file("stream"))
+	}
+	if s := x.screen(); strings.Contains(s, "==") || strings.Contains(s, "[1/1]") {
+		t.Errorf("the screen is\n%s", s)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -302,7 +303,8 @@ type streamLine struct {
 	Receipt string         `json:"receipt"`
 	Payload map[string]any `json:"payload"`
 	Exit    int            `json:"exit_code"`
-	Signal  bool           `json:"interrupted"`
+
+	Interrupted bool `json:"interrupted"`
 }
 
 // until gives the first line that is wanted, of those that came and those to come.
@@ -394,17 +396,32 @@ func TestLive_a_question_from_the_side_is_answered_to_who_asked(t *testing.T) {
 }
 
 func TestLive_a_signal_is_told_as_the_end(t *testing.T) {
-	p := begin(t, map[string]string{"flow.lua": steered, "model.lua": asking}, "--rehearse", "model.lua", "flow.lua", "asks")
-	p.lines.until(questionIs("q1", "asked"))
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if l := p.lines.until(ofKind("end")); l.OK || l.Exit != 130 || !l.Signal || !strings.HasPrefix(l.Error, "interrupted; the accounts are written") {
-		t.Errorf("%+v", l)
-	}
-	_ = p.cmd.Wait() // the state says how it ended
-	if left, err := os.ReadDir(filepath.Join(p.dir, "runs", "live")); err != nil || len(left) > 0 || p.cmd.ProcessState.ExitCode() != 130 {
-		t.Errorf("it ended by %v and left %v, %v", p.cmd.ProcessState, left, err)
+	for sig, want := range map[syscall.Signal]struct {
+		exit int
+		text string
+	}{
+		syscall.SIGINT:  {130, "interrupted; the accounts are written"},
+		syscall.SIGTERM: {143, "ended by a signal (terminated); the accounts are written"},
+	} {
+		p := begin(t, map[string]string{"flow.lua": steered, "model.lua": asking}, "--rehearse", "model.lua", "flow.lua", "asks")
+		p.lines.until(questionIs("q1", "asked"))
+		if err := p.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if l := p.lines.until(ofKind("end")); l.OK || l.Exit != want.exit || !l.Interrupted || !strings.HasPrefix(l.Error, want.text) {
+			t.Errorf("%v: %+v", sig, l)
+		}
+		_ = p.cmd.Wait() // the state says how it ended
+		status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if status.ExitStatus() != want.exit && status.Signal() != sig {
+			t.Errorf("%v: it ended by %v", sig, p.cmd.ProcessState)
+		}
+		if left, err := os.ReadDir(filepath.Join(p.dir, "runs", "live")); err != nil || len(left) > 0 {
+			t.Errorf("%v: it left %v, %v", sig, left, err)
+		}
+		if !strings.Contains(p.printed(), "flower: "+want.text) {
+			t.Errorf("%v: it printed %s", sig, p.printed())
+		}
 	}
 }
 

@@ -43,6 +43,21 @@ func filled(t *testing.T) (dir string) {
 	return dir
 }
 
+func TestClose_of_a_store_whose_folder_was_removed_says_so_and_ends(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	st, err := store.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, st, key("a"), 0)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err == nil || !strings.Contains(err.Error(), "the folder was removed") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestOpen_refuses_a_folder_of_something_else_and_leaves_it_alone(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "thesis.txt"), []byte("x"), 0o600); err != nil {

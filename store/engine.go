@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -297,13 +298,22 @@ func (e *engine) shut() error {
 	if err == nil {
 		err = e.blobs.sync()
 	}
-	if cerr := safely(e.db.Close); cerr != nil {
+	if cerr := safely(e.closeDB); cerr != nil {
 		err = errors.Join(err, unavailable("close %s (%v)", e.dir, cerr))
 	}
 	if err == nil {
 		_ = e.witness.synced(e.witness.offset())
 	}
 	return errors.Join(err, e.journal.close(), e.witness.close())
+}
+
+// closeDB closes the database. Where its folder was removed, Badger tries for ever to
+// write there: then the database is left as it is, until the process ends.
+func (e *engine) closeDB() error {
+	if _, err := os.Stat(e.db.Opts().Dir); errors.Is(err, fs.ErrNotExist) {
+		return errors.New("the folder was removed while it was open, and what it held with it")
+	}
+	return e.db.Close()
 }
 
 // trouble is where the database tells of what goes wrong in the background.

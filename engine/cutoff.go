@@ -90,7 +90,7 @@ func (s *stepRun) sameTask(ctx context.Context, f flight) bool {
 	if f.Prompt == s.asked || s.ResumePrompt == nil {
 		return f.Prompt == s.asked
 	}
-	whole, err := s.Prompt(ctx, s.ctx)
+	whole, err := s.askPrompt(ctx, s.Prompt)
 	return err == nil && promptHash(whole) == f.Prompt
 }
 

@@ -213,7 +213,7 @@ func (a *activeRun) keepHandoff(ctx context.Context, doc document.Handoff) (docu
 		return doc, "", err
 	}
 	if p := a.rt.config.Handoff; p != nil && p.Pause != nil {
-		if err := p.Pause(ctx, path); err != nil {
+		if err := safely(func() error { return p.Pause(ctx, path) }); err != nil {
 			return doc, "", err
 		}
 	}

@@ -238,9 +238,7 @@ func (a *activeRun) onSession(id string) {
 	if a.opts.remember != nil {
 		a.opts.remember(id)
 	}
-	if a.rt.config.OnSession != nil {
-		a.rt.config.OnSession(a.label, id)
-	}
+	a.tellOnSession(id)
 }
 
 // fromHarness passes on what the harness tells, save its accounts of a turn of

@@ -56,6 +56,14 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	if rt.closed.Load() {
 		return Ending{}, ErrClosed
 	}
+	if o.Context == nil {
+		leave, err := w.enter()
+		if err != nil {
+			return Ending{}, err
+		}
+		defer leave()
+		o.Context = w.Context
+	}
 	identity := rt.identity(w, o)
 	if !w.Once {
 		l, err := rt.lease("workflow " + identity)
@@ -72,11 +80,26 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	if err != nil {
 		return Ending{}, err
 	}
+	defer r.rt.attach()()
 	ctx, done := trace.Workflow(ctx, w.name(), r.rt.id)
 	err = r.steps(ctx)
 	ending := r.end()
 	done(ending.FailedAt)
 	return ending, err
+}
+
+// inUse are the workflows that are run with their own Context.
+var inUse sync.Map
+
+// enter makes the workflow's own Context the caller's until leave is called.
+func (w *Workflow) enter() (leave func(), err error) {
+	if _, taken := inUse.LoadOrStore(w, true); taken {
+		return nil, fmt.Errorf("workflow %s is running already, with the context that this run would use: give one of them WorkflowOptions.Context, or make a Workflow of its own for each run", w.name())
+	}
+	if w.Context == nil {
+		w.Context = NewContext(nil)
+	}
+	return func() { inUse.Delete(w) }, nil
 }
 
 // identity tells whose sessions and results a run continues.
@@ -124,18 +147,11 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 		child.plugins = w.Plugins
 	}
 	if w.Channel != nil {
-		w.Channel.Attach(event.SinkFunc(child.emit))
 		rt.channel.Store(w.Channel)
-		child.human = tool.HumanTools(w.Channel)
+		child.asks, child.human = w.Channel, tool.HumanTools(w.Channel)
 	}
 	r := &runner{rt: child, flow: w, identity: identity, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
-	if r.ctx == nil {
-		if w.Context == nil {
-			w.Context = NewContext(nil)
-		}
-		r.ctx = w.Context
-	}
 	r.progress = newProgress(rt.config.Store, rt.project, identity, w)
 	if !w.Once {
 		if err := r.openContinuity(ctx); err != nil {
@@ -267,9 +283,7 @@ func (r *runner) settle(ctx context.Context, s *stepRun, out stepEnd) (goOn bool
 			r.sessions[s.Name] = out.result.SessionID
 		}
 		r.publish()
-		if r.flow.OnStep != nil {
-			r.flow.OnStep(s.Name, out.result)
-		}
+		r.tellOnStep(s.Name, out.result)
 	}
 	if ctx.Err() != nil && !out.passed {
 		return r.interrupted(ctx), nil

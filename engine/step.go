@@ -40,7 +40,7 @@ func (s *stepRun) wanted(ctx context.Context) (bool, error) {
 	if s.When == nil {
 		return true, nil
 	}
-	return s.When(ctx, s.ctx)
+	return s.askWhen(ctx)
 }
 
 // broken is the end of a step one of whose callbacks did not work.
@@ -52,7 +52,7 @@ func (s *stepRun) broken(ctx context.Context, callback string, err error) stepEn
 	if ctx.Err() != nil {
 		return stepEnd{reason: causeText(ctx)} // stopped from outside, not broken
 	}
-	s.rt.emit(event.Event{Kind: event.Error, Step: s.Name, Text: text})
+	s.rt.emit(event.Event{Kind: event.Error, Step: s.Name, Text: text, Payload: stackOf(err)})
 	return stepEnd{reason: text}
 }
 
@@ -138,9 +138,9 @@ func (s *stepRun) announce(p attemptPlan) {
 
 func (s *stepRun) renderPrompt(ctx context.Context, continued bool) (string, error) {
 	if continued && s.ResumePrompt != nil {
-		return s.ResumePrompt(ctx, s.ctx)
+		return s.askPrompt(ctx, s.ResumePrompt)
 	}
-	return s.Prompt(ctx, s.ctx)
+	return s.askPrompt(ctx, s.Prompt)
 }
 
 // attempt runs the agent once. The lineage hears of the session while Run runs,
@@ -189,7 +189,7 @@ func (s *stepRun) judge(ctx context.Context, r Result) (end stepEnd, reason stri
 		return stepEnd{ran: true, result: r, reason: r.Error}, r.Error, false
 	}
 	if s.Gate != nil {
-		pass, why, err := s.Gate(ctx, r, s.ctx)
+		pass, why, err := s.askGate(ctx, r)
 		if err != nil {
 			end = s.broken(ctx, "gate", err).with(r)
 			return s.booked(r, end, "broken"), "", true
@@ -207,7 +207,7 @@ func (s *stepRun) judge(ctx context.Context, r Result) (end stepEnd, reason stri
 	}
 	end = stepEnd{ran: true, passed: true, result: r, value: r.Text}
 	if s.Reduce != nil {
-		value, err := s.Reduce(ctx, r, s.ctx)
+		value, err := s.askReduce(ctx, r)
 		if err != nil {
 			return s.broken(ctx, "reduce", err).with(r), "", true
 		}
@@ -247,7 +247,7 @@ func (s *stepRun) nextPlan(ctx context.Context, first, last attemptPlan, r Resul
 	text := ""
 	switch {
 	case s.OnReject != nil:
-		sent, err := s.OnReject(ctx, r, s.ctx, reason)
+		sent, err := s.askOnReject(ctx, r, reason)
 		if err != nil {
 			end := s.broken(ctx, "on_reject", err)
 			return attemptPlan{}, &end
@@ -276,7 +276,7 @@ func (s *stepRun) nextPlan(ctx context.Context, first, last attemptPlan, r Resul
 // scratchPlan starts over where the first attempt continued a remembered
 // session: in a new one, with the whole prompt.
 func (s *stepRun) scratchPlan(ctx context.Context, n int) (attemptPlan, *stepEnd) {
-	prompt, err := s.Prompt(ctx, s.ctx)
+	prompt, err := s.askPrompt(ctx, s.Prompt)
 	if err != nil {
 		end := s.broken(ctx, "prompt", err)
 		return attemptPlan{}, &end

@@ -11,8 +11,10 @@ import (
 	"github.com/flowerlua/flower/engine/workbench"
 )
 
-// Workflow is steps in order. It may be run again and again; a run without a
-// Context of its own uses Workflow.Context.
+// Workflow is steps in order. It may be run again and again, and by several
+// goroutines and Runtimes at once where each run has a Context of its own
+// (WorkflowOptions.Context): a run without one uses Workflow.Context, and is refused
+// while another one does. Nobody changes the fields during a run.
 type Workflow struct {
 	Name  string // empty means "workflow"
 	Steps []Step
@@ -113,7 +115,9 @@ func aborted(err error) (reason string, ok bool) {
 
 // WorkflowOptions say how a workflow starts.
 type WorkflowOptions struct {
-	Context Context // instead of Workflow.Context
+	// Context is used instead of Workflow.Context; of one run at a time. Runs of one
+	// Workflow side by side have one each.
+	Context Context
 	// Origin tells runs of one workflow apart that do different things, such as its
 	// arguments: neither sessions nor results of another origin are continued.
 	Origin string

@@ -25,14 +25,14 @@ const (
 	System     Kind = "system"      // the harness speaks about itself
 	Reset      Kind = "reset"       // a compaction boundary
 	Result     Kind = "result"      // a turn of the harness ended; Payload holds the accounts
-	Error      Kind = "error"       // something went wrong and the run knows what to do about it
+	Error      Kind = "error"       // something went wrong and the run knows what to do about it; Payload: class; stack, where a callback panicked
 	Retry      Kind = "retry"       // an attempt follows a failed one; Payload: attempt, delay_s, class
 	Handoff    Kind = "handoff"     // Payload.phase: near, writing, done
 	Ask        Kind = "ask"         // a question to a person, or mail when Payload.kind is "mail"
 	Unknown    Kind = "unknown"     // what a harness reported and we do not know
 )
 
-// Limits of the text carried by tool events, in characters (SPEC 14).
+// Limits of the text carried by tool events, in characters.
 const (
 	MaxCallText   = 200
 	MaxResultText = 500

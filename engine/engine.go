@@ -236,6 +236,8 @@ type Runtime struct {
 	parent *Runtime
 	bench  *workbench.Bench
 	human  []tool.Tool // of the workflow's channel
+	// asks is that channel: the workflow's own, or that of the one it runs in.
+	asks   *human.Channel
 	ledger ledger
 	// plugins are Config.Plugins, or those of the workflow.
 	plugins []string
@@ -317,9 +319,15 @@ func (rt *Runtime) ManifestPath() string { return rt.manifest.path }
 // Project is the id under which this directory's sessions are stored.
 func (rt *Runtime) Project() string { return rt.project }
 
-// Channel is the way to a person of the workflow that is running, or ran last; nil
-// before there is one. A user interface answers and sends mail through it.
+// Channel is the way to a person of the newest workflow that has one, running or not;
+// nil before there is one. A user interface of one workflow answers and sends mail
+// through it. Where workflows run side by side, ChannelOf gives the right one.
 func (rt *Runtime) Channel() *human.Channel { return rt.channel.Load() }
+
+// ChannelOf is the channel that the agents of a workflow's run ask through, by the
+// Run of an event: question ids count per channel, so an answer goes to
+// ChannelOf(e.Run). Nil when that run has ended, or has no channel.
+func (rt *Runtime) ChannelOf(run string) *human.Channel { return rt.channelOf(run) }
 
 // Workbench is where the agents of this run leave things; nil: nowhere.
 func (rt *Runtime) Workbench() *workbench.Bench { return rt.bench }

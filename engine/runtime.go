@@ -52,13 +52,14 @@ type base struct {
 
 	mu     sync.Mutex
 	active map[*activeRun]struct{}
+	asking map[string]*human.Channel // of the workflows that run, by run
 }
 
 func newRuntime(c Config) (*Runtime, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	b := &base{config: c, now: c.Now, sleep: c.Sleep, random: c.Random, active: map[*activeRun]struct{}{}}
+	b := &base{config: c, now: c.Now, sleep: c.Sleep, random: c.Random, active: map[*activeRun]struct{}{}, asking: map[string]*human.Channel{}}
 	if b.now == nil {
 		b.now = time.Now
 	}
@@ -250,7 +251,7 @@ func (rt *Runtime) child() (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench, plugins: rt.plugins, human: rt.human}, nil
+	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench, plugins: rt.plugins, human: rt.human, asks: rt.asks}, nil
 }
 
 // hostTools are the tools that a spec may name beside the harness's own. Of two

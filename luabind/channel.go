@@ -7,6 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/flowerlua/flower/engine"
+	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/human"
 	"github.com/flowerlua/flower/engine/tool"
 	"github.com/flowerlua/flower/internal/spell"
@@ -48,10 +49,13 @@ func (s *state) handleMeta(kind string, methods map[string]lua.LGFunction) *lua.
 }
 
 // luaChannel is flower.channel{ max_asks, timeout, log_path, amend_path }.
-func (s *state) luaChannel(L *lua.LState) int {
+func (s *state) luaChannel(L *lua.LState) int { return s.makeChannel(L, nil) }
+
+// makeChannel makes a channel with a sink of its own; nil: the runs' sinks.
+func (s *state) makeChannel(L *lua.LState, own event.Sink) int {
 	var found []Mistake
 	r := s.reader(L, s.optionTable(L, 1, "flower.channel"), "", &found)
-	o := human.Options{Lang: s.rt.Lang(), Store: s.rt.Store(), Project: s.rt.Project()}
+	o := human.Options{Lang: s.rt.Lang(), Store: s.rt.Store(), Project: s.rt.Project(), Sink: own}
 	if r.has("max_asks") {
 		n := r.count("max_asks")
 		o.MaxAsks = &n

@@ -210,11 +210,10 @@ func (b *bed) commandResult(L *lua.LState, t *lua.LTable) *lua.LTable {
 
 // luaChannel is flower.channel in a test: its questions go to the stub.
 func (b *bed) luaChannel(L *lua.LState) int {
-	n := b.s.luaChannel(L)
+	p := &person{b: b}
+	n := b.s.makeChannel(L, p)
 	if u, ok := L.Get(-1).(*lua.LUserData); ok {
-		if ch, ok := u.Value.(*human.Channel); ok {
-			ch.Attach(&person{b, ch})
-		}
+		p.ch, _ = u.Value.(*human.Channel)
 	}
 	return n
 }

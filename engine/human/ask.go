@@ -3,7 +3,6 @@ package human
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,19 +10,20 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 )
 
-func (c *Channel) ask(ctx context.Context, call, text string, options []string) Reply {
+func (c *Channel) ask(ctx context.Context, who Asker, call, text string, options []string) Reply {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return c.refuse(Question{State: Invalid})
+		return c.refuse(Question{Asker: who, State: Invalid})
 	}
 	if kept, ok := c.kept(ctx, call); ok {
 		if kept.State != Asked {
 			c.logMissing(kept)
 			return c.reply(kept) // it ended while nobody listened
 		}
+		kept.Asker = who // the run that goes on asks, not the one that asked first
 		return c.wait(ctx, c.open(kept, call, true))
 	}
-	q := Question{Text: text, Options: options, State: Asked, Asked: c.now()}
+	q := Question{Asker: who, Text: text, Options: options, State: Asked, Asked: c.now()}
 	if c.o.Timeout != nil && *c.o.Timeout <= 0 {
 		q.State = TimedOut
 		return c.refuse(q)
@@ -128,9 +128,6 @@ func (c *Channel) reply(q Question) Reply {
 	text := q.Answer
 	switch q.State {
 	case Answered:
-		if strings.TrimSpace(text) == "" {
-			text = noAnswer[Declined].in(c.o.Lang)
-		}
 	case Asked:
 		text = interrupted.in(c.o.Lang)
 	default:
@@ -141,9 +138,7 @@ func (c *Channel) reply(q Question) Reply {
 
 // tell raises the event of a question.
 func (c *Channel) tell(q Question, again bool) {
-	c.mu.Lock()
-	sink, remaining := c.sink, c.remaining()
-	c.mu.Unlock()
+	sink, remaining := c.sinkFor(q.Run), c.Remaining()
 	payload := map[string]any{"kind": "question", "id": q.ID, "state": string(q.State), "remaining": remaining}
 	if len(q.Options) > 0 {
 		payload["options"] = q.Options
@@ -154,20 +149,7 @@ func (c *Channel) tell(q Question, again bool) {
 	if again {
 		payload["again"] = true
 	}
-	c.emit(sink, event.Event{Kind: event.Ask, Text: q.Text, Payload: payload})
-}
-
-// emit keeps a broken sink away from the run.
-func (c *Channel) emit(sink event.Sink, e event.Event) {
-	if sink == nil {
-		return
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			c.note(fmt.Errorf("a listener panicked: %v", p))
-		}
-	}()
-	sink.Emit(e)
+	c.emit(sink, event.Event{Kind: event.Ask, Run: q.Run, Step: q.Step, Session: q.Session, Subagent: q.Subagent, Text: q.Text, Payload: payload})
 }
 
 // note keeps a trouble, the newest hundred.

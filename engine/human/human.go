@@ -8,15 +8,17 @@
 // With a store a channel outlives its process: an open question is opened again,
 // not asked a second time, and an answer given meanwhile is its result.
 //
-//	ch, err := human.New(human.Options{LogPath: "qa.md"})
-//	go func() { text := ch.Ask(ctx, callID, "Which port?", nil).Text }()
-//	ch.Answer(ch.Pending()[0].ID, "8080")
+// A channel serves one run after the other, and several at once: Attach gives each
+// its events, and every question tells who asks (Asker). The numbers q1, q2, … are
+// a channel's own, so that where there are several channels it is the run of the
+// event that says which one to answer.
 package human
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +40,8 @@ type Options struct {
 	AmendPath string
 	// Lang is the language of what agents and files are told: en (empty) or zh.
 	Lang string
-	// Sink is told of questions and mail; nil: Attach may give one later.
+	// Sink is told of questions and mail, of every run; nil: the sinks that Attach
+	// gives are told instead.
 	Sink event.Sink
 	// Store keeps open questions and mail, under Project; nil: they end with the
 	// process.
@@ -65,8 +68,18 @@ const (
 	Left State = "left"
 )
 
+// Asker is who asks: what its event carries. All of it is empty for a question that
+// no run asks.
+type Asker struct {
+	Run      string `json:"run,omitempty"`
+	Step     string `json:"step,omitempty"`
+	Session  string `json:"session,omitempty"`
+	Subagent string `json:"subagent,omitempty"` // its id; empty on the main thread
+}
+
 // Question is one question of an agent.
 type Question struct {
+	Asker
 	ID      string    `json:"id"` // q1, q2, …
 	Text    string    `json:"text"`
 	Options []string  `json:"options,omitempty"`
@@ -95,8 +108,9 @@ type Channel struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	sink    event.Sink
-	asked   int // that count for MaxAsks
+	sinks   []*attached // of the runs that use the channel, the newest last
+	last    *attached   // the newest of those that ended
+	asked   int         // that count for MaxAsks
 	lastID  int
 	pending []*pending // in the order of asking
 	mail    []string
@@ -121,32 +135,43 @@ func New(o Options) (*Channel, error) {
 	case o.Store != nil && o.Project == "":
 		return nil, errors.New("a channel with a store needs a project")
 	}
-	c := &Channel{o: o, now: o.Now, sink: o.Sink}
+	c := &Channel{o: o, now: o.Now}
 	if c.now == nil {
 		c.now = time.Now
 	}
 	return c, c.takeUp(context.Background())
 }
 
-// Attach gives the channel a sink, unless it has one.
-func (c *Channel) Attach(sink event.Sink) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sink == nil {
-		c.sink = sink
-	}
+// Attach lets a run use the channel until detach is called, which may be called
+// twice: sink is told of the questions whose Asker names the run. Mail, and what
+// nobody's run asks, goes to the run attached last, and after the last detach still
+// to that one. Options.Sink, where there is one, is told instead of all of them.
+// RunWorkflow attaches the channel of its workflow by itself.
+func (c *Channel) Attach(run string, sink event.Sink) (detach func()) {
+	return c.attach(&attached{run: run, sink: sink})
 }
 
-// Ask asks a person and blocks until there is an answer, or none will come. call
-// is the tool_use_id: the same call asked again, by a process that continues, is
-// the same question. It returns when ctx ends; the question then stays open for
-// the next process.
+// Ask is AskAs for a question that no run asks: a program's own.
 func (c *Channel) Ask(ctx context.Context, call, text string, options []string) Reply {
-	return c.ask(ctx, call, text, options)
+	return c.AskAs(ctx, Asker{}, call, text, options)
 }
 
-// Answer answers an open question; false when it is not open (any more).
-func (c *Channel) Answer(id, text string) bool { return c.end(id, Answered, text) }
+// AskAs asks a person for an agent and blocks until there is an answer, or none will
+// come. call is the tool_use_id: the same call asked again, by a process that
+// continues, is the same question; empty: it is not kept. It returns when ctx ends;
+// the question then stays open for the next process.
+func (c *Channel) AskAs(ctx context.Context, who Asker, call, text string, options []string) Reply {
+	return c.ask(ctx, who, call, text, options)
+}
+
+// Answer answers an open question; false when it is not open (any more). An answer
+// without words is none: it declines.
+func (c *Channel) Answer(id, text string) bool {
+	if strings.TrimSpace(text) == "" {
+		return c.Decline(id)
+	}
+	return c.end(id, Answered, text)
+}
 
 // Decline leaves the decision to the agent; false when the question is not open.
 func (c *Channel) Decline(id string) bool { return c.end(id, Declined, "") }

@@ -201,14 +201,14 @@ func TestQuestion_outlives_its_process(t *testing.T) {
 	o.Sink = seen
 	second := channel(t, o)
 	got := make(chan human.Reply)
-	go func() { got <- second.Ask(t.Context(), "call", "Which port?", nil) }()
+	go func() { got <- second.AskAs(t.Context(), human.Asker{Run: "r2"}, "call", "Which port?", nil) }()
 	for len(second.Pending()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	for seen.states() == "" {
 		time.Sleep(time.Millisecond)
 	}
-	if second.Pending()[0].ID != "q1" || second.Remaining() != 1 || seen.list[0].Payload["again"] != true {
+	if second.Pending()[0].ID != "q1" || second.Remaining() != 1 || seen.list[0].Payload["again"] != true || seen.list[0].Run != "r2" {
 		t.Errorf("pending %+v, remaining %d", second.Pending(), second.Remaining())
 	}
 	second.Answer("q1", "8080")
@@ -293,20 +293,64 @@ func TestTroubles_are_collected_and_harm_nothing(t *testing.T) {
 	}
 }
 
-func TestAttach_73_does_not_replace_a_sink(t *testing.T) {
+func TestAttach_73_does_not_replace_a_sink_of_its_own(t *testing.T) {
 	own, other := &log{}, &log{}
 	c := channel(t, human.Options{Sink: own})
-	c.Attach(other)
+	defer c.Attach("r1", other)()
 	c.Send("x")
-	if len(own.list) != 1 || len(other.list) != 0 {
+	c.AskAs(t.Context(), human.Asker{Run: "r1"}, "", " ", nil)
+	if len(own.list) != 2 || len(other.list) != 0 {
 		t.Errorf("own %d, other %d", len(own.list), len(other.list))
 	}
-	free := channel(t, human.Options{})
-	free.Attach(other)
-	free.Send("x")
-	if len(other.list) != 1 {
-		t.Error("the attached sink heard nothing")
+}
+
+// TestAttach_each_run_hears_its_own_questions: also when several use the channel at
+// once, and when one uses it after another.
+func TestAttach_each_run_hears_its_own_questions(t *testing.T) {
+	one, two, three := &log{}, &log{}, &log{}
+	c := channel(t, human.Options{})
+	ask := func(run string) { // an empty question is told and does not wait
+		c.AskAs(t.Context(), human.Asker{Run: run, Step: "s", Session: "n", Subagent: "a"}, "", " ", nil)
 	}
+	offOne := c.Attach("r1", one)
+	offTwo := c.Attach("r2", two)
+	ask("r1")
+	if len(one.list) != 1 || len(two.list) != 0 {
+		t.Fatalf("one %d, two %d", len(one.list), len(two.list))
+	}
+	if e := one.list[0]; e.Run != "r1" || e.Step != "s" || e.Session != "n" || e.Subagent != "a" {
+		t.Errorf("event %+v", e)
+	}
+	c.Send("mail") // goes to the newest
+	offTwo()
+	offTwo()
+	ask("r1")
+	offOne()
+	if len(one.list) != 2 || len(two.list) != 1 {
+		t.Errorf("one %d, two %d", len(one.list), len(two.list))
+	}
+	c.Send("between two runs")
+	defer c.Attach("r3", three)()
+	ask("r3")
+	if len(one.list) != 3 || len(three.list) != 1 || len(two.list) != 1 {
+		t.Errorf("one %d, two %d, three %d", len(one.list), len(two.list), len(three.list))
+	}
+}
+
+func TestAnswer_without_words_declines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := &log{}
+		c := channel(t, human.Options{Sink: seen})
+		got := make(chan human.Reply, 1)
+		go func() { got <- c.Ask(t.Context(), "t", "x", nil) }()
+		synctest.Wait()
+		if !c.Answer("q1", " \n") {
+			t.Error("refused")
+		}
+		if r := <-got; r.Question.State != human.Declined || !strings.Contains(r.Text, "leaves this to you") || seen.states() != "asked declined" {
+			t.Errorf("%+v, events %s", r, seen.states())
+		}
+	})
 }
 
 func TestNew_refuses_nonsense(t *testing.T) {

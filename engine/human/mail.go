@@ -30,7 +30,6 @@ func (c *Channel) send(text string) Receipt {
 	}
 	c.lastID++
 	r := Receipt{ID: fmt.Sprintf("m%d", c.lastID)}
-	sink := c.sink
 	c.mu.Unlock()
 
 	keepErr := c.change(context.Background(), "mail", func(old []byte) any {
@@ -44,7 +43,7 @@ func (c *Channel) send(text string) Receipt {
 	r.Err = errors.Join(keepErr, amendErr)
 	c.note(r.Err)
 	c.log(fmt.Sprintf("## %s %s\n\n%s\n\n", mailHeading.in(c.o.Lang), c.stamp(), text))
-	c.emit(sink, event.Event{Kind: event.Ask, Text: text, Payload: map[string]any{"kind": "mail", "id": r.ID, "amended": r.Amended}})
+	c.emit(c.sinkFor(""), event.Event{Kind: event.Ask, Text: text, Payload: map[string]any{"kind": "mail", "id": r.ID, "amended": r.Amended}})
 	return r
 }
 

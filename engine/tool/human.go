@@ -14,7 +14,9 @@ const askSchema = `{"type":"object","properties":{
 "required":["question"]}`
 
 // HumanTools are the two tools by which an agent reaches a person through a
-// channel: mcp__human__ask, which blocks, and mcp__human__inbox, which does not.
+// channel: mcp__human__ask, which blocks, and mcp__human__inbox, which does not. The
+// tools of a Workflow.Channel are offered by themselves; a Run without a workflow
+// takes them in Spec.Tools or Config.Tools, and its spec names them.
 func HumanTools(ch *human.Channel) []Tool {
 	return []Tool{
 		Func{
@@ -45,5 +47,6 @@ func ask(ctx context.Context, ch *human.Channel, c Call) Result {
 	if err := json.Unmarshal(c.Input, &in); err != nil {
 		return ErrorResult(fmt.Sprintf("the input cannot be read (%v): give question, a text, and options, a list of texts", err))
 	}
-	return TextResult(ch.Ask(ctx, c.ID, in.Question, in.Options).Text)
+	who := human.Asker{Run: c.Run, Step: c.Step, Session: c.Session, Subagent: c.Agent}
+	return TextResult(ch.AskAs(ctx, who, c.ID, in.Question, in.Options).Text)
 }

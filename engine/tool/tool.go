@@ -48,6 +48,9 @@ type Call struct {
 	ID    string          // tool_use_id
 	Input json.RawMessage // a JSON object; not checked against the schema
 	Agent string          // the calling subagent's id; empty on the main thread
+
+	// Whose call it is: the run, its step and its session.
+	Run, Step, Session string
 }
 
 // Result is what a call returned.

@@ -116,7 +116,7 @@ func TestLink_nobody_waits_for_a_program_that_is_gone(t *testing.T) {
 func deciding(t *testing.T, a harness.Agent, g guard.Chain) *run {
 	r := &run{h: New(Config{}), turn: harness.Turn{Agent: a, Guards: g, Step: "s"}, session: "x", names: newNames(nil),
 		policy: policy{agent: a}, failed: make(chan struct{}), say: &speaker{sink: event.Discard}}
-	r.servers = newServers(r.names, nil)
+	r.servers = newServers(r.names, nil, r.say)
 	r.journal = newJournal(failing{}, transcript.Key{Project: "p", Session: "x"}, r.h.config.Now, r.h.config.NewID, t.Context())
 	return r
 }

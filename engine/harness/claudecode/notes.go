@@ -153,7 +153,7 @@ func (r *run) question(ctx context.Context, id string, input json.RawMessage) (t
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answer := make(chan tool.Result, 1)
-	go func() { answer <- t.Run(asking, tool.Call{ID: id, Input: input}) }()
+	go func() { answer <- t.Run(asking, r.say.sign(tool.Call{ID: id, Input: input})) }()
 	for words := r.turn.Interrupt; ; {
 		select {
 		case result := <-answer:

@@ -69,7 +69,7 @@ func (h *Harness) newRun(ctx context.Context, t harness.Turn, path string) (*run
 	r := &run{h: h, turn: t, path: path, dir: dir, model: h.resolve(t.Agent.Model), names: newNames(t.HostTools),
 		offered: offered(t.Agent), policy: policy{t.Agent, h.config.Ephemeral}, failed: make(chan struct{}),
 		say: &speaker{sink: t.Sink, run: t.Run, step: t.Step}}
-	r.servers = newServers(r.names, r.offered)
+	r.servers = newServers(r.names, r.offered, r.say)
 	if _, err := r.args(); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", t.Agent.Name, err)
 	}
@@ -291,6 +291,14 @@ func (s *speaker) adopt(o *speaker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sink, s.run, s.step = o.sink, o.run, o.step
+}
+
+// sign says of a call whose it is.
+func (s *speaker) sign(c tool.Call) tool.Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.Run, c.Step, c.Session = s.run, s.step, s.session
+	return c
 }
 
 func (s *speaker) emit(e event.Event) {

@@ -16,6 +16,7 @@ import (
 type servers struct {
 	names   names
 	offered []string // host tools, by our names
+	say     *speaker // knows whose the calls are
 
 	mu      sync.Mutex
 	turns   map[string]*sync.Mutex        // of tools that run one call at a time
@@ -24,8 +25,8 @@ type servers struct {
 	asking  int                           // questions of the main thread that wait for a person
 }
 
-func newServers(n names, offered []string) *servers {
-	s := &servers{names: n, turns: map[string]*sync.Mutex{}, callers: map[string]string{}, running: map[string]context.CancelFunc{}}
+func newServers(n names, offered []string, say *speaker) *servers {
+	s := &servers{names: n, say: say, turns: map[string]*sync.Mutex{}, callers: map[string]string{}, running: map[string]context.CancelFunc{}}
 	for _, name := range offered {
 		if n.host[name] != nil {
 			s.offered = append(s.offered, name)
@@ -182,7 +183,7 @@ func (s *servers) run(ctx context.Context, server string, m rpc) (any, error) {
 		s.turns[name].Lock()
 		defer s.turns[name].Unlock()
 	}
-	return mcpResult(t.Run(ctx, tool.Call{ID: m.Params.Meta.ToolUseID, Input: m.Params.Arguments, Agent: agent})), nil
+	return mcpResult(t.Run(ctx, s.say.sign(tool.Call{ID: m.Params.Meta.ToolUseID, Input: m.Params.Arguments, Agent: agent}))), nil
 }
 
 // mcpResult is a tool's result as a server gives it.

@@ -135,7 +135,7 @@ func TestServers_shake_hands_as_often_as_asked_and_cancel(t *testing.T) {
 			return tool.Result{Content: []tool.Content{{Text: "for " + c.Agent}, {MediaType: "image/png", Data: []byte("png")}, {MediaType: "application/pdf", Data: []byte("pdf")}}}
 		}},
 	})
-	s := newServers(n, []string{"Bash", "mcp__human__ask", "picture"})
+	s := newServers(n, []string{"Bash", "mcp__human__ask", "picture"}, new(speaker))
 	if len(s.config()) != 2 {
 		t.Errorf("servers: %v", s.config())
 	}

@@ -173,7 +173,8 @@ func (t *thread) perform(ctx context.Context, c call) *result {
 		return r
 	}
 	asked.Input = v.Input
-	out := t.execute(ctx, d, tool.Call{ID: c.id, Input: v.Input, Agent: t.id})
+	out := t.execute(ctx, d, tool.Call{ID: c.id, Input: v.Input, Agent: t.id,
+		Run: t.run.turn.Run, Step: t.run.turn.Step, Session: t.run.session})
 	if ctx.Err() != nil && out.IsError {
 		return t.interrupted(c, out.Text())
 	}

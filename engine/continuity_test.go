@@ -340,3 +340,32 @@ func TestLineage_Archive_moves_what_belongs_together(t *testing.T) {
 		t.Errorf("nothing was moved to %s, %v", to, err)
 	}
 }
+
+func TestContinuity_another_workflow_takes_no_session_away(t *testing.T) {
+	b := newBench(t)
+	named := func(name string) *engine.Workflow { w := flow(step("A")); w.Name = name; return w }
+	resumed := func(w *engine.Workflow, o engine.WorkflowOptions) string {
+		p := b.start()
+		defer p.close()
+		p.run(t, w, o)
+		return p.script.orders()[0].Resume
+	}
+	if got := resumed(named("one"), engine.WorkflowOptions{}); got != "" {
+		t.Fatalf("the first run resumed %q", got)
+	}
+	for _, o := range []engine.WorkflowOptions{{}, {Origin: "x"}, {Origin: "y"}} {
+		if got := resumed(named("two"), o); got != "" {
+			t.Errorf("another workflow resumed %q", got)
+		}
+	}
+	mine := resumed(named("one"), engine.WorkflowOptions{})
+	if mine == "" {
+		t.Fatal("the session is lost")
+	}
+	if other := resumed(named("two"), engine.WorkflowOptions{}); other == "" || other == mine {
+		t.Errorf("the other workflow resumed %q, the first %q", other, mine)
+	}
+	if got := resumed(named("one"), engine.WorkflowOptions{}); got != mine {
+		t.Errorf("resumed %q, want %q", got, mine)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,66 @@ type lineageFile struct {
 	// Of says which workflow a step's session is of: steps of the same name in
 	// other workflows do not continue it.
 	Of map[string]string `json:"of,omitempty"`
+	// Others are sessions whose place in Steps another workflow has taken, that
+	// workflow last which lost one last.
+	Others []otherSteps `json:"others,omitempty"`
+}
+
+type otherSteps struct {
+	Workflow string            `json:"workflow"`
+	Steps    map[string]string `json:"steps"`
+}
+
+// maxOthers is how many workflows' sessions are kept beside the plain ones: each
+// list of arguments makes a workflow of its own.
+const maxOthers = 256
+
+// of is the session that a step of a workflow used last; "" where there is none.
+// One of which nobody said whose it is belongs to everybody.
+func (f *lineageFile) of(workflow, step string) string {
+	session, owner := f.Steps[step], f.Of[step]
+	if owner == workflow {
+		return session
+	}
+	for _, o := range f.Others {
+		if o.Workflow == workflow && o.Steps[step] != "" {
+			return o.Steps[step]
+		}
+	}
+	if owner == "" {
+		return session
+	}
+	return ""
+}
+
+// put notes a step's session, and keeps the one whose place it takes.
+func (f *lineageFile) put(workflow, step, session string) {
+	if owner := f.Of[step]; owner != "" && owner != workflow {
+		f.putAside(owner, step, f.Steps[step])
+	}
+	f.Steps[step], f.Of[step] = session, workflow
+	for i, o := range f.Others {
+		if o.Workflow == workflow {
+			delete(o.Steps, step)
+			if len(o.Steps) == 0 {
+				f.Others = slices.Delete(f.Others, i, i+1)
+			}
+			return
+		}
+	}
+}
+
+func (f *lineageFile) putAside(workflow, step, session string) {
+	o := otherSteps{Workflow: workflow, Steps: map[string]string{}}
+	if i := slices.IndexFunc(f.Others, func(o otherSteps) bool { return o.Workflow == workflow }); i >= 0 {
+		o = f.Others[i]
+		f.Others = slices.Delete(f.Others, i, i+1)
+	}
+	o.Steps[step] = session
+	f.Others = append(f.Others, o)
+	if n := len(f.Others); n > maxOthers {
+		f.Others = slices.Delete(f.Others, 0, n-maxOthers)
+	}
 }
 
 // OpenLineage names the lineage of a run directory and a workspace, both absolute.
@@ -64,8 +125,8 @@ func (l *Lineage) Steps() map[string]string {
 func (l *Lineage) stepsOf(workflow string) (steps map[string]string, broken bool) {
 	file, broken := l.load()
 	steps = map[string]string{}
-	for step, session := range file.Steps {
-		if of := file.Of[step]; of == "" || of == workflow {
+	for step := range file.Steps {
+		if session := file.of(workflow, step); session != "" {
 			steps[step] = session
 		}
 	}
@@ -74,10 +135,7 @@ func (l *Lineage) stepsOf(workflow string) (steps map[string]string, broken bool
 
 // rememberOf is Remember for a step of a workflow.
 func (l *Lineage) rememberOf(workflow, step, session string) error {
-	return l.change(func(f *lineageFile) {
-		f.Steps[step] = session
-		f.Of[step] = workflow
-	})
+	return l.change(func(f *lineageFile) { f.put(workflow, step, session) })
 }
 
 // Woke is how many runs this directory has seen.
@@ -203,6 +261,7 @@ func (l *Lineage) decode(raw []byte) (file lineageFile, broken bool) {
 	if file.Of == nil {
 		file.Of = map[string]string{}
 	}
+	file.Others = slices.DeleteFunc(file.Others, func(o otherSteps) bool { return len(o.Steps) == 0 })
 	return file, false
 }
 

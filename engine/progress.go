@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/transcript"
@@ -27,6 +27,11 @@ type progress struct {
 	// seen is the context as the steps so far left it, each value as JSON: a step
 	// is booked with what it changed, not with everything again.
 	seen map[string]string
+	// given are the keys that were there before the run, told those of which a person
+	// was told that they are not kept; tell tells it.
+	given map[string]bool
+	told  map[string]bool
+	tell  func(event.Event)
 }
 
 type progressRecord struct {
@@ -42,15 +47,21 @@ type progressRecord struct {
 
 // passedStep is one step that passed and what it left in the context.
 type passedStep struct {
-	Name    string         `json:"name"`
-	Result  Result         `json:"result"`
-	Value   string         `json:"value"`
-	Context map[string]any `json:"context,omitempty"`
+	Name    string                     `json:"name"`
+	Result  Result                     `json:"result"`
+	Value   string                     `json:"value"`
+	Context map[string]json.RawMessage `json:"context,omitempty"`
+	// Types are the Go types in Context that JSON does not tell, by place.
+	Types map[string]string `json:"types,omitempty"`
 }
 
-func newProgress(store transcript.Store, project, identity string, w *Workflow) *progress {
-	return &progress{store: store, name: "progress/" + project + "/" + promptHash(identity), off: w.Once, seen: map[string]string{},
-		next: progressRecord{InFlight: map[string]flight{}}}
+func newProgress(rt *Runtime, identity string, w *Workflow, c Context) *progress {
+	p := &progress{store: rt.config.Store, name: "progress/" + rt.project + "/" + promptHash(identity), off: w.Once, tell: rt.emit,
+		seen: map[string]string{}, given: map[string]bool{}, told: map[string]bool{}, next: progressRecord{InFlight: map[string]flight{}}}
+	for _, key := range c.Keys() {
+		p.given[key] = true
+	}
+	return p
 }
 
 func (p *progress) load(ctx context.Context) error {
@@ -119,7 +130,8 @@ func (p *progress) ended(ctx context.Context, step string) error {
 }
 
 func (p *progress) pass(ctx context.Context, s passedStep, c Context) error {
-	s.Context = p.changed(c, s.Name)
+	left := p.changed(c, s.Name)
+	s.Context, s.Types = left.values, left.types
 	err := p.add(ctx, s)
 	if err != nil && !errors.Is(err, errTooLarge) {
 		return err
@@ -222,7 +234,11 @@ func (r *runner) restore(ctx context.Context, i int) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	for key, value := range kept.Context {
+	for key, raw := range kept.Context {
+		value, err := restoreValue(raw, url.PathEscape(key), kept.Types)
+		if err != nil {
+			return false, fmt.Errorf("what step %s left in the context under %q cannot be read (%v): run with --fresh to begin anew", s.Name, key, err)
+		}
 		r.ctx.Set(key, value)
 	}
 	r.ctx.Set(s.Name, kept.Value)
@@ -269,48 +285,3 @@ const (
 // errTooLarge: a step's value cannot be kept, so it and those behind it will run
 // again.
 var errTooLarge = errors.New("too large to be kept")
-
-// changed is the plain data of a context that differs from when it was last
-// asked: texts, numbers, truth values, and tables of them. What the runner owns and
-// the step's own value are left out; so are functions and handles, which come
-// back when the script runs again.
-func (p *progress) changed(c Context, step string) map[string]any {
-	out := map[string]any{}
-	size := 0
-	for _, key := range c.Keys() {
-		value, ok := c.Get(key)
-		if strings.HasPrefix(key, "_") || key == step || !ok || !plain(value) {
-			continue
-		}
-		raw, err := json.Marshal(value)
-		if err != nil || p.seen[key] == string(raw) || size+len(raw) > maxSnapshot {
-			continue
-		}
-		size += len(raw)
-		p.seen[key] = string(raw)
-		out[key] = value
-	}
-	return out
-}
-
-func plain(v any) bool {
-	switch v := v.(type) {
-	case nil, string, bool, int, int64, float64:
-		return true
-	case []any:
-		for _, e := range v {
-			if !plain(e) {
-				return false
-			}
-		}
-		return true
-	case map[string]any:
-		for _, e := range v {
-			if !plain(e) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}

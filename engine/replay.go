@@ -69,9 +69,17 @@ func (rt *Runtime) Replay(ctx context.Context, w *Workflow, o ReplayOptions) ([]
 	if err := o.check(flat); err != nil {
 		return nil, err
 	}
+	leave, err := w.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	quiet := *w
 	quiet.Once, quiet.Channel, quiet.OnStep = true, nil, nil
-	r, err := rt.newRunner(ctx, &quiet, WorkflowOptions{}, w.name())
+	if quiet.Context == nil {
+		quiet.Context = NewContext(nil)
+	}
+	r, err := rt.newRunner(ctx, &quiet, WorkflowOptions{Context: quiet.Context}, w.name())
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,9 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 			return Ending{}, err
 		}
 		defer leave()
+		if w.Context == nil {
+			w.Context = NewContext(nil)
+		}
 		o.Context = w.Context
 	}
 	identity := rt.identity(w, o)
@@ -91,13 +94,10 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 // inUse are the workflows that are run with their own Context.
 var inUse sync.Map
 
-// enter makes the workflow's own Context the caller's until leave is called.
+// enter keeps the workflow's own Context for the caller until leave is called.
 func (w *Workflow) enter() (leave func(), err error) {
 	if _, taken := inUse.LoadOrStore(w, true); taken {
 		return nil, fmt.Errorf("workflow %s is running already, with the context that this run would use: give one of them WorkflowOptions.Context, or make a Workflow of its own for each run", w.name())
-	}
-	if w.Context == nil {
-		w.Context = NewContext(nil)
 	}
 	return func() { inUse.Delete(w) }, nil
 }
@@ -152,7 +152,7 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	}
 	r := &runner{rt: child, flow: w, identity: identity, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
-	r.progress = newProgress(rt.config.Store, rt.project, identity, w)
+	r.progress = newProgress(child, identity, w, o.Context)
 	if !w.Once {
 		if err := r.openContinuity(ctx); err != nil {
 			return nil, err

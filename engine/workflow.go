@@ -148,11 +148,26 @@ type Ending struct {
 
 // Context is what the steps of a workflow share: values by name. Implementations
 // are safe for use by one goroutine at a time, which is how the runner uses them.
+//
+// When a run is cut off, the next one finds again what the steps that passed had left,
+// also in another process, with its Go type: texts, truth values, numbers, []byte,
+// time.Time, time.Duration; slices of strings, bool, int, int64 and float64, and maps
+// from string to these; []any and map[string]any of all that. Anything else, what JSON
+// does not have (NaN), and what goes beyond 256 KiB a step is not kept: an event of
+// kind Task names key and step, once a key. Functions, channels and pointers that were
+// there before the run are passed over without one: whoever starts the next run puts
+// them there again. Keys that begin with _ are never kept.
 type Context interface {
 	Get(key string) (any, bool)
 	Set(key string, value any)
 	Delete(key string)
 	Keys() []string // sorted
+}
+
+// Remaker is a Context whose program makes some values again whenever it runs, such as
+// the functions of a script: nobody is told that these are not kept.
+type Remaker interface {
+	Remakes(value any) bool
 }
 
 // NewContext makes a Context from a copy of values; it is safe for concurrent

@@ -222,6 +222,12 @@ func (c *tableContext) Keys() (keys []string) {
 	return keys
 }
 
+// Remakes: functions and handles come back when the script runs again.
+func (c *tableContext) Remakes(value any) bool {
+	_, ok := value.(lua.LValue)
+	return ok
+}
+
 // on runs f on the owner's goroutine. After the script's end the table is only
 // read by whoever holds the Ending, so f runs where it is called.
 func (c *tableContext) on(f func()) {

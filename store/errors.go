@@ -19,11 +19,9 @@ func unavailable(format string, args ...any) error {
 }
 
 // errShut: the store was closed.
-var errShut = errors.New("store was closed")
+var errShut = transcript.ErrClosed
 
-func errClosed() error {
-	return fmt.Errorf("%w: open it again: %w", errShut, transcript.ErrUnavailable)
-}
+func errClosed() error { return fmt.Errorf("%w: open it again", errShut) }
 
 // translate turns the database's own errors into those of the contract.
 func translate(err error) error {

@@ -11,9 +11,6 @@ import (
 	"github.com/flowerlua/flower/engine/transcript"
 )
 
-// maxValue bounds a small value, in bytes.
-const maxValue = 1 << 20
-
 // get is Get.
 func (e *engine) get(name string) (data []byte, rev uint64, err error) {
 	if err := checkName(name); err != nil {
@@ -57,8 +54,8 @@ func (e *engine) put(ctx context.Context, q *request) (uint64, error) {
 	if err := checkName(q.At); err != nil {
 		return 0, err
 	}
-	if q.At == "" || len(q.Value) > maxValue {
-		return 0, fmt.Errorf("value %.80q of %d bytes: a name is needed, and at most %d bytes", q.At, len(q.Value), maxValue)
+	if q.At == "" || len(q.Value) > transcript.MaxValue {
+		return 0, fmt.Errorf("value %.80q of %d bytes: a name is needed, and at most %d bytes", q.At, len(q.Value), transcript.MaxValue)
 	}
 	if err := e.writable(int64(len(q.Value))); err != nil {
 		return 0, err

@@ -26,6 +26,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -127,6 +128,9 @@ type Change struct {
 	Last uint64 // the transcript's newest Seq after the change; 0: it was deleted
 }
 
+// MaxValue bounds a small value of a Store, in bytes.
+const MaxValue = 1 << 20
+
 // Errors of a Store. Implementations wrap them with what they know.
 var (
 	// ErrNotFound: no such transcript, value or message.
@@ -134,8 +138,11 @@ var (
 	// ErrConflict: somebody else wrote since; load again and decide anew.
 	ErrConflict = errors.New("conflict")
 	// ErrUnavailable: the store cannot be used now (closed, disk full, owner
-	// gone); nothing was written.
+	// gone); nothing was written. A run waits, and tries again.
 	ErrUnavailable = errors.New("store unavailable")
+	// ErrClosed is an ErrUnavailable for which no wait helps: this process closed the
+	// store, or what it was kept in is gone for good. A run ends at once.
+	ErrClosed = fmt.Errorf("store was closed: %w", ErrUnavailable)
 	// ErrDamaged: what is stored is not what was written; the error names the
 	// session and what can be saved.
 	ErrDamaged = errors.New("store damaged")
@@ -143,7 +150,14 @@ var (
 
 // Store keeps transcripts and small values. Implementations are safe for
 // concurrent use, and an Append or Put that returned nil survives kill -9 of the
-// process; Sync makes it survive a power cut as well.
+// process; Sync makes it survive a power cut as well. A call whose ctx has ended
+// returns ctx's error.
+//
+// The key of a transcript has a project and a session, and no field of it a NUL byte;
+// all else may stand in it, "/" and line ends too. What cannot be kept is refused and
+// nothing is written: an Append to another key or of an entry without Raw, a Put
+// without a name or of more than MaxValue bytes. An entry may be megabytes large. The
+// tests of all this are a package, store/storetest, for implementations to run.
 type Store interface {
 	// Append writes entries to the end of key's transcript. expect is the Seq of
 	// the newest entry the caller knows, 0 for a new transcript. It returns the
@@ -155,7 +169,8 @@ type Store interface {
 	// retry), else it fails with ErrConflict (a second writer). All of es is
 	// written or none of it.
 	Append(ctx context.Context, key Key, expect uint64, es []Entry) (last uint64, err error)
-	// Load yields the entries with Seq > from, in order. It is never short: what
+	// Load yields the entries with Seq > from, in order; none when from is at or
+	// behind the newest. It is never short: what
 	// cannot be read ends the sequence with an error. A transcript that does
 	// not exist yields ErrNotFound.
 	Load(ctx context.Context, key Key, from uint64) iter.Seq2[Entry, error]
@@ -166,7 +181,9 @@ type Store interface {
 	// for src or at; ErrConflict when dst exists.
 	Fork(ctx context.Context, src Key, at string, dst Key) error
 	// List yields the transcripts whose key begins with prefix's fields (empty
-	// fields match all), ordered by key; subagents' included.
+	// fields match all, so prefix need not be a whole Key), ordered field by field:
+	// by project, then session, then sub, each byte by byte, which is not the order
+	// of Key.String. Subagents' are included.
 	List(ctx context.Context, prefix Key) iter.Seq2[Info, error]
 	// Delete removes a transcript and, for a main thread, those of its subagents.
 	// What forks share with it stays theirs. Deleting what is not there is no error.
@@ -174,13 +191,15 @@ type Store interface {
 	// Get reads a small value and its revision; ErrNotFound.
 	Get(ctx context.Context, name string) (value []byte, rev uint64, err error)
 	// Put writes a small value if its revision is still rev (0: it is new) and
-	// returns the new revision, else ErrConflict.
+	// returns the new revision, else ErrConflict. name is not empty and value at most
+	// MaxValue bytes, none is one too; a name of 1 KiB must be taken. Values and
+	// transcripts of one name are two things.
 	Put(ctx context.Context, name string, value []byte, rev uint64) (uint64, error)
 	// Watch yields a Change for every append and delete below prefix from now on,
 	// until ctx ends. A slow reader misses intermediate changes, never the last.
 	Watch(ctx context.Context, prefix Key) iter.Seq2[Change, error]
 	// Sync returns when everything appended before is safe against a power cut.
 	Sync(ctx context.Context) error
-	// Close syncs and closes. Later calls return ErrUnavailable.
+	// Close syncs and closes, and ends every Watch. Later calls return ErrClosed.
 	Close() error
 }

@@ -39,7 +39,7 @@ var valueCases = []testCase{
 		f.value("empty", "", rev)
 		large := string(bytes.Repeat([]byte("0123456789"), 100_000))
 		f.value("large", large, f.put("large", large, 0))
-		if _, err := f.st.Put(ctx, "huge", make([]byte, 1<<20+1), 0); err == nil {
+		if _, err := f.st.Put(ctx, "huge", make([]byte, transcript.MaxValue+1), 0); err == nil {
 			f.Error("a value of more than 1 MiB was taken")
 		}
 		if _, err := f.st.Put(ctx, "", nil, 0); err == nil {

@@ -112,8 +112,8 @@ var endCases = []testCase{
 			"sync":                func() error { return f.st.Sync(ctx) },
 			"a watch from before": func() error { return firstError(changes) },
 		} {
-			if err := call(); !errors.Is(err, transcript.ErrUnavailable) {
-				f.Errorf("%s: error %v, want ErrUnavailable", name, err)
+			if err := call(); !errors.Is(err, transcript.ErrClosed) {
+				f.Errorf("%s: error %v, want ErrClosed", name, err)
 			}
 		}
 	}},

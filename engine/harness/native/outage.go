@@ -25,10 +25,11 @@ const (
 )
 
 // until repeats a write until it succeeds, fails for another reason than that the
-// store is unavailable, the time is up or ctx ends. The error is the store's.
+// store is unavailable, the time is up or ctx ends. A store that this process closed
+// does not come back: nobody waits for it. The error is the store's.
 func (o outage) until(ctx context.Context, write func() error) error {
 	err := write()
-	if !errors.Is(err, transcript.ErrUnavailable) || o.most < 0 {
+	if !passes(err) || o.most < 0 {
 		return err
 	}
 	o.tell(event.Event{Kind: event.Error, Text: fmt.Sprintf("the turn is paused, because what it did cannot be recorded; it goes on by itself when the store can be written again (free some space on the disk): %v", err),
@@ -51,7 +52,7 @@ func (o outage) until(ctx context.Context, write func() error) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		if err = write(); !errors.Is(err, transcript.ErrUnavailable) {
+		if err = write(); !passes(err) {
 			break
 		}
 	}
@@ -61,6 +62,11 @@ func (o outage) until(ctx context.Context, write func() error) error {
 			Payload: map[string]any{"paused": false, "waited_s": took.Seconds()}})
 	}
 	return err
+}
+
+// passes reports whether a store's trouble may pass by itself.
+func passes(err error) bool {
+	return errors.Is(err, transcript.ErrUnavailable) && !errors.Is(err, transcript.ErrClosed)
 }
 
 func earlier(a, b time.Time) time.Time {

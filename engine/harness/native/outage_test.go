@@ -152,6 +152,49 @@ func TestOutage_an_end_from_outside_ends_the_wait(t *testing.T) {
 	})
 }
 
+// closing is a store that its own process closes while the model answers.
+type closing struct {
+	model.Model
+	db transcript.Store
+}
+
+func (c closing) Stream(ctx context.Context, r model.Request) (model.Stream, error) {
+	if err := c.db.Close(); err != nil {
+		return nil, err
+	}
+	return c.Model.Stream(ctx, r)
+}
+
+// A store that was closed by this process does not come back: the turn ends at once,
+// also when it is cancelled in the same moment.
+func TestOutage_nobody_waits_for_a_store_that_was_closed(t *testing.T) {
+	for name, cancelled := range map[string]bool{"on its own": false, "and a cancel": true} {
+		t.Run(name, func(t *testing.T) {
+			db, err := store.Open(filepath.Join(t.TempDir(), "sessions"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			config, turn, _ := outageTurn(t)
+			turn.Store = db
+			paused := false
+			turn.Sink = event.SinkFunc(func(e event.Event) { paused = paused || e.Payload["paused"] == true })
+			config.Model = closing{instant{3}, db}
+			if cancelled {
+				turn.HostTools[0] = tool.Func{Def: turn.HostTools[0].Definition(), Call: func(context.Context, tool.Call) tool.Result {
+					cancel()
+					return tool.TextResult("seen")
+				}}
+			}
+			out, err := native.New(config).Run(ctx, turn)
+			if !errors.Is(err, transcript.ErrClosed) || out.Stop != harness.Failed || paused {
+				t.Errorf("%+v, %v, paused %v", out, err, paused)
+			}
+		})
+	}
+}
+
 func TestOutage_a_person_who_interrupts_does_not_wait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, turn, _ := outageTurn(t)

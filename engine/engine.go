@@ -187,7 +187,9 @@ type RunOptions struct {
 
 // Result is what a Run came to, and a row of the manifest.
 type Result struct {
-	Run       string `json:"run"`
+	Run string `json:"run"`
+	// Workflow is the name of the workflow whose run it is; empty outside of one.
+	Workflow  string `json:"workflow,omitempty"`
 	Step      string `json:"step"` // the label: name, name#retry1, name#round2
 	SessionID string `json:"session_id"`
 	// OK: the agent ended its turn. Whether the work is good is for a gate to say.
@@ -236,6 +238,7 @@ type Runtime struct {
 	parent *Runtime
 	bench  *workbench.Bench
 	human  []tool.Tool // of the workflow's channel
+	flow   string      // the workflow's name; empty outside of one
 	// asks is that channel: the workflow's own, or that of the one it runs in.
 	asks   *human.Channel
 	ledger ledger

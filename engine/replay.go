@@ -19,8 +19,10 @@ type ReplayOptions struct {
 	Rows []Result
 	// Run is the id of the run whose results are taken; empty: for each step the
 	// newest run in which its agent ended its turn, and where there is none the
-	// newest run that has an account of it.
+	// newest run that has an account of it; of runs of another workflow none.
 	Run string
+	// workflow is the name of the one that is replayed.
+	workflow string
 	// Step is the only step to evaluate; empty: all. Those before it are evaluated
 	// too, since they fill the context, and left out of what is returned.
 	Step string
@@ -66,6 +68,7 @@ func (rt *Runtime) Replay(ctx context.Context, w *Workflow, o ReplayOptions) ([]
 		return nil, err
 	}
 	flat := w.flat()
+	o.workflow = w.name()
 	if err := o.check(flat); err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func (o ReplayOptions) attempts(step string) []Result {
 func (o ReplayOptions) newest(step string) (run string) {
 	for _, row := range slices.Backward(o.Rows) {
 		switch {
-		case !isAttempt(row.Step, step):
+		case !isAttempt(row.Step, step) || row.Workflow != "" && row.Workflow != o.workflow:
 		case row.OK:
 			return row.Run
 		case run == "":

@@ -96,3 +96,22 @@ func TestReplay_of_what_is_not_there_is_an_error(t *testing.T) {
 		}
 	}
 }
+
+func TestReplay_takes_no_results_of_another_workflow(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"mine", "other"} {
+		w := flow(step("A"))
+		w.Name = name
+		p := b.start(answer{text: name})
+		p.run(t, w, engine.WorkflowOptions{})
+		p.close()
+	}
+	p := b.start()
+	rows := manifestRows(t, p.ManifestPath())
+	w := flow(step("A"))
+	w.Name = "mine"
+	all, err := p.Replay(context.Background(), w, engine.ReplayOptions{Rows: rows})
+	if err != nil || len(all) != 1 || all[0].Result.Text != "mine" || all[0].Result.Workflow != "mine" {
+		t.Errorf("replayed %+v, %v", all, err)
+	}
+}

@@ -139,7 +139,7 @@ func (rt *Runtime) newActiveRun(ctx context.Context, spec Spec, prompt string, o
 		return nil, fmt.Errorf("step %s: max_budget_usd is set, but the price of model %q is not known, so the budget cannot be held: name a model with a known price, or remove the budget",
 			a.label, agent.Model)
 	}
-	a.result = Result{Run: rt.id, Step: a.label, SessionID: o.Resume, StartedAt: rt.now(), Errors: []string{}, Retired: []string{}}
+	a.result = Result{Run: rt.id, Workflow: rt.flow, Step: a.label, SessionID: o.Resume, StartedAt: rt.now(), Errors: []string{}, Retired: []string{}}
 	if o.Fork {
 		a.result.SessionID = "" // the copy's id comes from the harness
 	}

@@ -140,6 +140,7 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	if err != nil {
 		return nil, err
 	}
+	child.flow = w.name()
 	if w.Workbench != nil {
 		child.bench = w.Workbench
 	}

@@ -251,7 +251,7 @@ func (rt *Runtime) child() (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench, plugins: rt.plugins, human: rt.human, asks: rt.asks}, nil
+	return &Runtime{base: rt.base, id: id, parent: rt, bench: rt.bench, plugins: rt.plugins, human: rt.human, flow: rt.flow, asks: rt.asks}, nil
 }
 
 // hostTools are the tools that a spec may name beside the harness's own. Of two

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -13,7 +14,8 @@ import (
 // guards that undo each other must not turn for ever.
 const maxRewrites = 8
 
-// Chain runs guards in order. The zero Chain allows everything.
+// Chain runs guards in order. The zero Chain allows everything. A guard that is nil,
+// panics, fails, takes too long or decides what is no Action denies the call.
 type Chain struct {
 	Guards []Guard
 	// Timeout is how long one guard may take for one call; 0 means 60 seconds.
@@ -41,12 +43,12 @@ func (ch Chain) Before(ctx context.Context, c Call) Verdict {
 			d, err := ch.ask(ctx, g, c)
 			if err != nil {
 				ch.report(g, c, err)
-				return Verdict{Denied: true, Guard: g.Name(), Input: c.Input,
-					Reason: fmt.Sprintf("denied: the guard %q could not decide: %v. The call did not run; this is a fault of the guard, not of the call.", g.Name(), err)}
+				return Verdict{Denied: true, Guard: nameOf(g), Input: c.Input,
+					Reason: fmt.Sprintf("denied: the guard %q could not decide: %v. The call did not run; this is a fault of the guard, not of the call.", nameOf(g), err)}
 			}
 			switch d.Action {
 			case Deny:
-				return Verdict{Denied: true, Guard: g.Name(), Reason: d.Reason, Input: c.Input}
+				return Verdict{Denied: true, Guard: nameOf(g), Reason: reason(g, d), Input: c.Input}
 			case Rewrite:
 				c.Input = d.Input
 			}
@@ -62,7 +64,10 @@ func (ch Chain) Before(ctx context.Context, c Call) Verdict {
 // After passes the reply through every guard in order.
 func (ch Chain) After(ctx context.Context, c Call, r Reply) Reply {
 	for _, g := range ch.Guards {
-		next, err := within(ctx, ch.timeout(), func(ctx context.Context) (Reply, error) { return g.After(ctx, c, r) })
+		if g == nil {
+			continue // no call gets here: Before denied it
+		}
+		next, err := within(ctx, ch.timeout(), func(ctx context.Context) (Reply, error) { return g.After(ctx, own(c), r) })
 		if err != nil {
 			ch.report(g, c, err)
 			continue
@@ -73,14 +78,53 @@ func (ch Chain) After(ctx context.Context, c Call, r Reply) Reply {
 }
 
 func (ch Chain) ask(ctx context.Context, g Guard, c Call) (Decision, error) {
-	d, err := within(ctx, ch.timeout(), func(ctx context.Context) (Decision, error) { return g.Before(ctx, c) })
+	if g == nil {
+		return Decision{}, errors.New("it is nil; the program that runs the agent put no guard in its place")
+	}
+	d, err := within(ctx, ch.timeout(), func(ctx context.Context) (Decision, error) { return g.Before(ctx, own(c)) })
 	if err != nil {
 		return Decision{}, err
 	}
-	if d.Action == Rewrite && !isObject(d.Input) {
-		return Decision{}, errors.New("the rewritten input is not a JSON object")
+	switch d.Action {
+	case Allow, Deny:
+	case Rewrite:
+		if !isObject(d.Input) {
+			return Decision{}, errors.New("the rewritten input is not a JSON object")
+		}
+		d.Input = bytes.Clone(d.Input) // the guard may keep and change what it gave
+	default:
+		return Decision{}, fmt.Errorf("its decision is %d, which is none: Allow, Deny or Rewrite", d.Action)
 	}
 	return d, nil
+}
+
+// own is the call with an input of its own: what one guard does to it must not get
+// past the decision of another.
+func own(c Call) Call {
+	c.Input = bytes.Clone(c.Input)
+	return c
+}
+
+// nameOf is a guard's name; a guard without one, or whose method panics, has a
+// name that says so.
+func nameOf(g Guard) (name string) {
+	if g == nil {
+		return "nil"
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			name = fmt.Sprintf("%T", g)
+		}
+	}()
+	return g.Name()
+}
+
+// reason is why a guard denies.
+func reason(g Guard, d Decision) string {
+	if strings.TrimSpace(d.Reason) != "" {
+		return d.Reason
+	}
+	return fmt.Sprintf("denied by the guard %q, which gives no reason. Do not try this call again; do it in another way, or say in your answer that it was denied.", nameOf(g))
 }
 
 func isObject(raw json.RawMessage) bool {
@@ -96,7 +140,7 @@ func (ch Chain) timeout() time.Duration {
 
 func (ch Chain) report(g Guard, c Call, err error) {
 	if ch.OnError != nil {
-		ch.OnError(g.Name(), c, err)
+		ch.OnError(nameOf(g), own(c), err)
 	}
 }
 

@@ -26,7 +26,7 @@ type Guard interface {
 type Call struct {
 	ID    string          // tool_use_id
 	Tool  string          // the tool's name, mcp__server__tool for MCP tools
-	Input json.RawMessage // a JSON object
+	Input json.RawMessage // a JSON object; each guard has a copy of its own, and Rewrite alone changes the call
 
 	Agent     string // the subagent's id; empty on the main thread
 	AgentRole string // the subagent's type; on the main thread the agent's name
@@ -50,7 +50,7 @@ type Reply struct {
 type Action int
 
 // The actions. Deny beats allow; a rewritten input is checked again by the
-// guards before.
+// guards before. Any other number denies.
 const (
 	Allow Action = iota
 	Deny
@@ -60,6 +60,6 @@ const (
 // Decision is a guard's answer. The zero Decision allows.
 type Decision struct {
 	Action Action
-	Reason string          // of Deny: what the model reads; says what to do instead
+	Reason string          // of Deny: what the model reads; says what to do instead; empty: a general text
 	Input  json.RawMessage // of Rewrite: the new input
 }

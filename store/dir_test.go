@@ -53,7 +53,7 @@ func TestClose_of_a_store_whose_folder_was_removed_says_so_and_ends(t *testing.T
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Close(); err == nil || !strings.Contains(err.Error(), "the folder was removed") {
+	if err := st.Close(); err == nil || !strings.Contains(err.Error(), "was removed or moved away") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -33,6 +32,7 @@ type engine struct {
 	hub     *hub
 	logs    logNumbers
 	trouble *trouble
+	place   place // where the folder is, to notice when it goes
 
 	// gate is held shared by every call and alone to close.
 	gate   sync.RWMutex
@@ -136,6 +136,7 @@ func openEngine(dir string, o Options) (*engine, error) {
 	if len(left) > 0 {
 		e.syncedAt.Store(math.MaxUint64) // not all that is there is synced
 	}
+	e.place = newPlace(e.db.Opts().Dir)
 	e.life, e.stop = context.WithCancel(context.Background())
 	e.wait.Go(func() { e.background(e.life) })
 	e.wait.Go(func() { e.emptyQueue(e.life) })
@@ -288,6 +289,12 @@ func (e *engine) close() error {
 	}
 	e.closed = true
 	e.hub.close()
+	if err := e.present(); err != nil {
+		// Badger would try for ever to write there: the database is left as it is,
+		// until the process ends.
+		_ = errors.Join(e.journal.close(), e.witness.close()) // of files that are gone
+		return err
+	}
 	return e.shut()
 }
 
@@ -298,22 +305,13 @@ func (e *engine) shut() error {
 	if err == nil {
 		err = e.blobs.sync()
 	}
-	if cerr := safely(e.closeDB); cerr != nil {
+	if cerr := safely(e.db.Close); cerr != nil {
 		err = errors.Join(err, unavailable("close %s (%v)", e.dir, cerr))
 	}
 	if err == nil {
 		_ = e.witness.synced(e.witness.offset())
 	}
 	return errors.Join(err, e.journal.close(), e.witness.close())
-}
-
-// closeDB closes the database. Where its folder was removed, Badger tries for ever to
-// write there: then the database is left as it is, until the process ends.
-func (e *engine) closeDB() error {
-	if _, err := os.Stat(e.db.Opts().Dir); errors.Is(err, fs.ErrNotExist) {
-		return errors.New("the folder was removed while it was open, and what it held with it")
-	}
-	return e.db.Close()
 }
 
 // trouble is where the database tells of what goes wrong in the background.

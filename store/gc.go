@@ -60,7 +60,7 @@ func (e *engine) inside(f func() error) error {
 	if e.closed {
 		return errClosed()
 	}
-	return translate(safely(f))
+	return e.explain(translate(safely(f)))
 }
 
 // compact has the database find its waste. What lies in memory and in the newest

@@ -53,9 +53,10 @@ type journalPlace struct{ file, end uint64 }
 
 type journalFile struct {
 	*os.File
-	end   int64 // of what is written
-	size  int64 // of the file
-	dirty bool  // not synced since the last write
+	info  os.FileInfo // which file it is
+	end   int64       // of what is written
+	size  int64       // of the file
+	dirty bool        // not synced since the last write
 }
 
 // openJournal finds the journals of earlier owners, oldest first, and what they hold.
@@ -111,7 +112,11 @@ func (j *journal) begin() error {
 	if err != nil {
 		return err
 	}
-	next := &journalFile{File: f}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(path))
+	}
+	next := &journalFile{File: f, info: info}
 	if err := next.append(appendNote([]byte(journalMagic), noteBoot, []byte(j.boot))); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(path))
 	}
@@ -135,6 +140,13 @@ func (f *journalFile) append(record []byte) error {
 	f.end += int64(len(record))
 	f.size = max(f.size, f.end)
 	return nil
+}
+
+// gone reports whether the file being written is not the one that its name leads to.
+func (j *journal) gone() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.now != nil && !isAt(j.now.info, j.now.Name())
 }
 
 // large reports whether another journal should be begun, or old ones removed.

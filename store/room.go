@@ -44,6 +44,9 @@ func (e *engine) writable(size int64) error {
 	if e.room.take(size) {
 		return nil
 	}
+	if err := e.present(); err != nil {
+		return err
+	}
 	free, err := freeSpace(e.dir)
 	if err != nil {
 		return unavailable("store %s: free space is not known (%v)", e.dir, err)

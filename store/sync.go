@@ -10,9 +10,17 @@ import (
 	"sync"
 )
 
-// sync returns when all that was committed before is safe against a power cut.
-// Calls that come while one is at work share the next one.
+// sync returns when all that was committed before is safe against a power cut, in the
+// folder that others know.
 func (e *engine) sync(ctx context.Context) error {
+	if err := e.syncAll(ctx); err != nil {
+		return err
+	}
+	return e.present() // afterwards, since files that were removed are synced as well
+}
+
+// syncAll: calls that come while one is at work share the next one.
+func (e *engine) syncAll(ctx context.Context) error {
 	if e.queue.pushed.Load() == e.syncedAt.Load() {
 		return nil
 	}

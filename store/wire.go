@@ -77,12 +77,15 @@ const (
 	errorDamaged
 	errorShut // the owner is closing: somebody else must take over
 	errorOther
+	errorClosed // its folder is gone: nobody can take over
 )
 
 func kindOf(err error) errorKind {
 	switch {
 	case err == nil:
 		return errorNone
+	case isRemoved(err):
+		return errorClosed
 	case errors.Is(err, errShut):
 		return errorShut
 	case errors.Is(err, transcript.ErrDamaged):
@@ -110,6 +113,8 @@ func (a *answer) error() error {
 		return &toldError{a.Text, transcript.ErrUnavailable}
 	case errorDamaged:
 		return &toldError{a.Text, transcript.ErrDamaged}
+	case errorClosed:
+		return &toldError{a.Text, transcript.ErrClosed}
 	case errorShut:
 		return errGone
 	}

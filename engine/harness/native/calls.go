@@ -179,7 +179,8 @@ func (t *thread) perform(ctx context.Context, c call) *result {
 		return t.interrupted(c, out.Text())
 	}
 	// What a call did stands even if the turn is stopped now, so the guards see it.
-	after := context.WithoutCancel(ctx)
+	after, done := patient(ctx, lastLook)
+	defer done()
 	out = t.refresh(c.name, t.guarded(after, asked, out))
 	r := &result{call: c, text: out.Text(), structured: out.Structured, failed: out.IsError}
 	r.content = contentJSON(out)

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -59,20 +60,23 @@ func (i *interrupt) taken() (words string, came bool) {
 	return i.words, i.here
 }
 
-// lastWords is how long the transcript may still be written when the work has
-// been stopped from outside.
-const lastWords = 5 * time.Second
+// When the work has been stopped from outside: how long the transcript may still be
+// written, and how long the guards may still look at what a call gave.
+const (
+	lastWords = 5 * time.Second
+	lastLook  = 2 * time.Second
+)
 
 // patient is ctx with a little more time: what has been done is written down also
 // when the work is told to stop.
-func patient(ctx context.Context) (context.Context, func()) {
-	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+func patient(ctx context.Context, most time.Duration) (context.Context, func()) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(lastWords, cancel)
+		timer := time.AfterFunc(most, func() { cancel(fmt.Errorf("the work was stopped, and %s were not enough to end: %w", most, context.Canceled)) })
 		context.AfterFunc(out, func() { timer.Stop() })
 	})
 	return out, func() {
 		stop()
-		cancel()
+		cancel(nil)
 	}
 }

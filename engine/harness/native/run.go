@@ -77,7 +77,7 @@ func (r *run) info(ctx context.Context, name string) model.Info {
 // run works from the opening of the session to the outcome.
 func (r *run) run(ctx context.Context) (harness.Outcome, error) {
 	var done func()
-	r.patient, done = patient(ctx)
+	r.patient, done = patient(ctx, lastWords)
 	defer done()
 	defer r.disconnect()
 	if err := r.connect(ctx); err != nil {

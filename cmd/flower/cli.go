@@ -142,6 +142,9 @@ func (a *app) dispatch(ctx context.Context, words []string) (err error) {
 		if strings.HasSuffix(c.Run.Script, luabind.TestSuffix) {
 			return wrongUse("%s holds tests: flower test %s", c.Run.Script, shellWord(c.Run.Script))
 		}
+		if err := a.checkBehind(c, g.root, scriptArgs); err != nil {
+			return err
+		}
 		return a.runScript(ctx, c, scriptArgs)
 	}
 }

@@ -190,6 +190,9 @@ func (g *grammar) classify(word string, rest []string) (script bool, err error) 
 	switch {
 	case err == nil && !info.IsDir():
 		return true, nil
+	case word == "--" && len(rest) == 1 && isScript(rest[0]):
+		return false, wrongUse("what stands behind -- is a text, and %s is a script: flower %s. To have it made: flower go -- %s",
+			rest[0], shellWord(rest[0]), shellWord(rest[0]))
 	case word == "--" || spaces || word == "":
 		return false, nil
 	}
@@ -198,6 +201,13 @@ func (g *grammar) classify(word string, rest []string) (script bool, err error) 
 		if err := slip(word, info != nil, childNames(g.root)); err != nil {
 			return false, err
 		}
+	}
+	if slices.Contains(sessionWords, word) && len(rest) == 1 && child(g.root, rest[0]) != nil {
+		meant := rest[0]
+		if meant == "sessions" {
+			meant += " " + word
+		}
+		return false, wrongUse("%q is no command of its own — did you mean %q? To have it made: flower go %s", word, meant, shellWords(word, rest))
 	}
 	if name, ok := g.meant(word, rest); ok {
 		return false, wrongUse("%q is not a command — did you mean %q? To have it made: flower go %s", word, name, shellWords(word, rest))
@@ -213,10 +223,19 @@ func slip(word string, folder bool, commands []string) error {
 	if slices.Contains(sessionWords, word) {
 		return wrongUse("%q is no command of its own — did you mean %q? To have it made: flower go %s", word, "sessions "+word, word)
 	}
+	if isScript(word + ".lua") {
+		return wrongUse("%q is neither a command nor a script — did you mean %q? To have it made: flower go %s", word, word+".lua", shellWord(word))
+	}
 	if match, ok := spell.Near(word, append(filesBeside(".", ".lua"), commands...)); ok {
 		return wrongUse("%q is neither a command nor a script — did you mean %q? To have it made: flower go %s", word, match, word)
 	}
 	return nil
+}
+
+// isScript: the name is that of a script that is there.
+func isScript(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir() && strings.HasSuffix(name, ".lua")
 }
 
 // shellWords are words as they can be typed again, as one text where one of them

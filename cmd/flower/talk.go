@@ -90,9 +90,13 @@ type conversation struct {
 func (a *app) talk(c *cli, b *bed) {
 	if !a.interactive() {
 		var warn sync.Once
+		nobody := "a script's channel with timeout = 0 asks nobody"
+		if c.Run.Script == "" {
+			nobody = "--timeout 0 asks nobody"
+		}
 		b.sinks.onAsk = func() {
 			warn.Do(func() {
-				b.sinks.screen.say("! nobody can answer here: standard input is not a terminal; flower attach answers from another one (--timeout 0 asks nobody)")
+				b.sinks.screen.say("! nobody can answer here: standard input is not a terminal; flower attach answers from another one (" + nobody + ")")
 			})
 		}
 		return

@@ -156,7 +156,7 @@ func (g *grammar) owners(flag string) (names []string) {
 	var look func(*kong.Node)
 	look = func(n *kong.Node) {
 		if flagOf(flag, n) != nil {
-			names = append(names, nodeName(n))
+			names = append(names, fullName(n))
 		}
 		for _, c := range n.Children {
 			look(c)

@@ -35,6 +35,22 @@ const exitCodes = `
 2 | sub | sub is a folder, not a script: flower -w sub works in it; to have it made: flower go sub
 2 | chek | "chek" is neither a command nor a script — did you mean "check"? To have it made: flower go chek
 2 | list | did you mean "sessions list"?
+2 | list sessions | "list" is no command of its own — did you mean "sessions list"? To have it made: flower go list sessions
+2 | list runs | did you mean "runs"?
+2 | hello | "hello" is neither a command nor a script — did you mean "hello.lua"? To have it made: flower go hello
+2 | sub/hello | did you mean "sub/hello.lua"?
+2 | --rehearse say.lua -- hello.lua | what stands behind -- is a text, and hello.lua is a script: flower hello.lua. To have it made: flower go -- hello.lua
+1 | go -- hello.lua | no API key
+1 | -- nope.lua | no API key
+1 | hello again | no API key
+1 | list sessions by age | no API key
+2 | hello.lua --rehearse say.lua | flower --rehearse say.lua hello.lua. To give it to the script (with the --): flower hello.lua -- --rehearse say.lua
+2 | run hello.lua x --playback=rec | flower --playback rec hello.lua
+2 | hello.lua --rehearse | flower --rehearse hello.lua
+1 | hello.lua -- --rehearse say.lua | no API key
+1 | hello.lua --fresh | flower: note: --fresh stands behind the script and is given to it; flower's own flags come before the script
+0 | --rehearse say.lua hello.lua --rehearse say.lua -v | note: --rehearse, -v stand behind the script and are given to it
+2 | --timeout 0 hello.lua | flower has no flag --timeout; it is one of flower go, flower test
 2 | sesions list | "sesions" is not a command — did you mean "sessions"? To have it made: flower go sesions list
 2 | sesions lsit | did you mean "sessions"?
 2 | sesions --limit 3 | did you mean "sessions"?

@@ -12,11 +12,13 @@ local words = ({
   en = {
     name = "clarify",
     resume = "You were asking what the requirement is. Go on with what is still open; do not start over. End with the four sections.",
+    more = "Since then the person has asked, the newest words last:\n\n%s\n\nWhere they contradict what was asked before, the newest words count.",
     missing = "Sections are missing or empty: %s. Answer with all four sections.",
   },
   zh = {
     name = "确认需求",
     resume = "你正在确认需求。请继续问还没弄清的部分，不要从头再来。最后给出四节内容。",
+    more = "此后对方又提出（最新的在最后）：\n\n%s\n\n与之前的要求矛盾时，以最新的为准。",
     missing = "以下章节缺失或为空：%s。请给出完整的四节。",
   },
 })[flower.lang]
@@ -52,11 +54,12 @@ end
 --- A step that leaves a complete brief in the file, in ctx._brief and, as a block
 --- for prompts, under its name. A complete brief on disk skips it.
 ---
---- channel, brief_path and prompt are required; name, always_ask, on_fail, retries
---- (1) and spec, or what a clarifier is made of, are not.
+--- channel, brief_path and prompt are required; more (what was asked for since the
+--- session of an earlier run began, which is told of it), name, always_ask, on_fail,
+--- retries (1) and spec, or what a clarifier is made of, are not.
 function M.clarify_step(o)
   flower.fields("clarify_step", o, { "channel", "brief_path", "prompt" },
-    { "name", "always_ask", "retries", "on_fail", "spec", unpack(asker_fields) })
+    { "more", "name", "always_ask", "retries", "on_fail", "spec", unpack(asker_fields) })
   local name = o.name or words.name
 
   local function fill(ctx, brief)
@@ -69,7 +72,7 @@ function M.clarify_step(o)
     name = name,
     spec = asker(o, name),
     prompt = o.prompt,
-    resume_prompt = words.resume,
+    resume_prompt = o.more and words.resume .. "\n\n" .. words.more:format(o.more) or words.resume,
     retries = o.retries or 1,
     on_fail = o.on_fail,
 

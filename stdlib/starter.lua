@@ -52,8 +52,9 @@ local options = {
   "brief_path", "goal_path", "question_log",
 }
 
---- What was asked for so far: {ask, first, done}. It is how the same command, run
---- again after a crash, is told from one more thing.
+--- What was asked for so far: {ask, first, more, done}. It is how the same command,
+--- run again after a crash, is told from one more thing. first: the brief is made
+--- from it; more: the session that makes the brief had begun already.
 local function load_asks(at)
   return flower.json.decode(document.text(at.asks) or "[]") or {}
 end
@@ -90,22 +91,43 @@ function M.wake_state(o)
   }
 end
 
---- Notes an ask. The first one is what the brief is made from. A later one is
---- appended to the brief, once, and is returned until the work that it asks for
+--- Notes what is asked before there is a brief. The ask that was noted last is the
+--- same command, run again.
+local function note_first(at, asks, ask)
+  local last = asks[#asks]
+  if last and last.ask == ask and not last.done then
+    return
+  end
+  local begun = flower.lineage().steps[clarify.name] ~= nil
+  asks[#asks + 1] = { ask = ask, first = true, more = begun or nil, done = false }
+  save_asks(at, asks)
+end
+
+--- The asks that the brief is to be made from; with more_only those that a session
+--- which goes on was not begun with. nil: there is none.
+local function open_asks(at, more_only)
+  local texts = {}
+  for _, entry in ipairs(load_asks(at)) do
+    if entry.first and not entry.done and (entry.more or not more_only) then
+      texts[#texts + 1] = entry.ask
+    end
+  end
+  return texts[1] and table.concat(texts, "\n\n")
+end
+
+--- Notes an ask. Those before there is a brief are what it is made from. A later one
+--- is appended to the brief, once, and is returned until the work that it asks for
 --- has passed: so a crash in between loses nothing of it.
 local function take(at, ask, waking)
   if ask == "" then
     return nil
   end
   local asks = load_asks(at)
-  local entry = find_ask(asks, ask)
   if not waking then
-    if not entry then
-      asks[#asks + 1] = { ask = ask, first = true, done = false }
-      save_asks(at, asks)
-    end
+    note_first(at, asks, ask)
     return nil
   end
+  local entry = find_ask(asks, ask)
   local brief = document.text(at.brief)
   if not entry and brief:find(ask, 1, true) then
     return nil -- the words stand there already
@@ -207,7 +229,9 @@ function M.starter(o)
     amend_path = at.brief,
   }
   local steps = {
-    clarify.clarify_step{ channel = channel, brief_path = at.brief, prompt = words.session:format(ask) },
+    clarify.clarify_step{
+      channel = channel, brief_path = at.brief, prompt = words.session:format(open_asks(at) or ask), more = open_asks(at, true),
+    },
   }
   if not o.clarify_only then
     if o.goal ~= false then

@@ -8,6 +8,7 @@ local clarify = {}
 ---@field channel flower.Channel
 ---@field brief_path string
 ---@field prompt flower.Prompt
+---@field more? string what was asked for since the session of an earlier run began, which is told so
 ---@field name? string default clarify.name
 ---@field spec? flower.Agent default a clarifier of the fields below
 ---@field instructions? string behind the role's own text

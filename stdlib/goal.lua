@@ -31,6 +31,7 @@ local words = ({
     nobody = "cannot be verified here: %s (the goal is in %s; nobody decided what to do)",
     stuck = "The judge said the same thing twice, and nothing changed in between:\n%s\n\nGo on all the same?",
     go_on = "Go on", stop = "Stop",
+    says = "%s\n\nThe person says: %s",
     stopped = "the judge said the same thing twice, and nothing changed in between: %s",
   },
   zh = {
@@ -56,6 +57,7 @@ local words = ({
     nobody = "在这里无法验证：%s（目标见 %s；没有人决定怎么办）",
     stuck = "判定者两次说了同样的话，而其间什么都没有变：\n%s\n\n还要继续吗？",
     go_on = "继续", stop = "停下",
+    says = "%s\n\n对方说：%s",
     stopped = "判定者两次说了同样的话，而其间什么都没有变：%s",
   },
 })[flower.lang]
@@ -198,6 +200,20 @@ local function ask_person(o, ctx, goal, verdict)
   return false, words.changed:format(new)
 end
 
+--- The person decides whether to go on where nothing changes: aborts, or gives the
+--- reason with what else the person said.
+local function ask_whether(o, reason)
+  local answer, state
+  if o.channel then
+    answer, state = o.channel:ask(words.stuck:format(reason), { words.go_on, words.stop })
+  end
+  local plain = answer and answer:lower():match("^%s*(.-)[%s.!]*$")
+  if state ~= "answered" or plain == words.stop:lower() then
+    flower.abort(words.stopped:format(reason))
+  end
+  return plain == words.go_on:lower() and reason or words.says:format(reason, answer)
+end
+
 --- The step with a goal guard: a copy, every other field kept, whose gate is a
 --- judge and whose rounds are bounded.
 ---
@@ -217,17 +233,13 @@ function M.with_goal(step, o)
     verdict.state = "not_yet"
     ctx._verdict = verdict
     local hash = flower.workspace_hash()
-    if last.reason == reason and last.hash == hash then
-      local answer
-      if o.channel then
-        answer = o.channel:ask(words.stuck:format(reason), { words.go_on, words.stop })
-      end
-      if answer ~= words.go_on then
-        flower.abort(words.stopped:format(reason))
-      end
-    end
+    local again = last.reason == reason and last.hash == hash
     last = { reason = reason, hash = hash }
-    return false, reason
+    if again then
+      verdict.reason = ask_whether(o, reason)
+      ctx._verdict = verdict
+    end
+    return false, verdict.reason
   end
 
   local copy = {}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,6 +36,14 @@ func (s Spec) Check() error {
 		return fmt.Errorf("spec %s: max_turns is %d; it must not be negative (0 means no limit)", s.Name, s.MaxTurns)
 	case s.MaxBudgetUSD < 0:
 		return fmt.Errorf("spec %s: max_budget_usd is %v; it must not be negative (0 means no limit)", s.Name, s.MaxBudgetUSD)
+	case math.IsNaN(s.MaxBudgetUSD) || math.IsInf(s.MaxBudgetUSD, 0):
+		return fmt.Errorf("spec %s: max_budget_usd is %v, which no sum reaches; 0 means no limit", s.Name, s.MaxBudgetUSD)
+	}
+	if err := checkTools(s.Tools); err != nil {
+		return fmt.Errorf("spec %s: %w", s.Name, err)
+	}
+	if err := checkGuards(s.Guards); err != nil {
+		return fmt.Errorf("spec %s: %w", s.Name, err)
 	}
 	if field, err := CheckCompact(s.Compact); err != nil {
 		return fmt.Errorf("spec %s: compact.%s %w", s.Name, field, err)
@@ -117,6 +126,9 @@ func (rt *Runtime) checkAndBring(s Spec) (*brought, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	if err := rt.checkFolders(s.AddDirs); err != nil {
+		return nil, fmt.Errorf("spec %s: %w", s.Name, err)
+	}
 	if c, ok := rt.config.Harness.(harness.Compactor); rt.config.Harness != nil && s.Compact.Mode == harness.CompactAuto && (!ok || !c.Compacts()) {
 		return nil, fmt.Errorf("spec %s: %w", s.Name, &harness.FieldError{Field: "compact", Err: errNoCompaction})
 	}
@@ -178,10 +190,7 @@ func (rt *Runtime) agentOf(s Spec, b *brought) harness.Agent {
 		a.PermissionMode = harness.Default
 	}
 	for _, dir := range s.AddDirs {
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(rt.workspace, dir)
-		}
-		a.AddDirs = append(a.AddDirs, filepath.Clean(dir))
+		a.AddDirs = append(a.AddDirs, rt.inWorkspace(dir))
 	}
 	return a
 }

@@ -345,7 +345,7 @@ func (rt *Runtime) Store() transcript.Store { return rt.config.Store }
 func (rt *Runtime) Harness() harness.Harness { return rt.config.Harness }
 
 // Results are the results of this runtime and of the workflows it ran, in the
-// order in which they ended. The caller owns the slice.
+// order in which they ended. The caller owns them.
 func (rt *Runtime) Results() []Result { return rt.ledger.all() }
 
 // TotalCost is the sum of all results in US dollars; ok is false when the price

@@ -22,10 +22,11 @@ import (
 type HandoffPolicy struct {
 	// Off lets a full context end the step.
 	Off bool
-	// Window is the context in tokens; 0 asks the harness, then guesses by the
-	// model's name.
+	// Window is the context in tokens, more than 10,000; 0 asks the harness, then
+	// guesses by the model's name.
 	Window int64
-	// Headroom is how far below the window the line is; 0 means 50,000.
+	// Headroom is how far below the window the line is; 0 means 50,000. The line is
+	// never below 10,000.
 	Headroom int64
 	// MaxGenerations is how many sessions one Run may burn; 0 means 8.
 	MaxGenerations int
@@ -38,6 +39,10 @@ type HandoffPolicy struct {
 func (p HandoffPolicy) Check() error {
 	if p.Window < 0 || p.Headroom < 0 || p.MaxGenerations < 0 {
 		return fmt.Errorf("handoff: window %d, headroom %d and generations %d must not be negative", p.Window, p.Headroom, p.MaxGenerations)
+	}
+	if !p.Off && p.Window > 0 && p.Window <= lowestLine {
+		return fmt.Errorf("handoff: a window of %d tokens is too small: sessions hand over at %d or more, which must lie in it; name %d or more, 0 to ask the harness, or turn handoff off",
+			p.Window, lowestLine, lowestLine+1)
 	}
 	return nil
 }

@@ -64,6 +64,12 @@ type Replayed struct {
 // workspace as it is now. rt books what gates run, so its run directory should be
 // a temporary one.
 func (rt *Runtime) Replay(ctx context.Context, w *Workflow, o ReplayOptions) ([]Replayed, error) {
+	switch {
+	case ctx == nil:
+		return nil, errNoContext
+	case w == nil:
+		return nil, errNoWorkflow
+	}
 	if err := w.Check(); err != nil {
 		return nil, err
 	}

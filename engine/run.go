@@ -65,6 +65,9 @@ func (a *activeRun) releaseSessions() {
 }
 
 func (rt *Runtime) run(ctx context.Context, spec Spec, prompt string, o RunOptions) (Result, error) {
+	if ctx == nil {
+		return Result{}, errNoContext
+	}
 	if rt.closed.Load() {
 		return Result{}, ErrClosed
 	}

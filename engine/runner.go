@@ -42,6 +42,12 @@ type runner struct {
 }
 
 func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptions) (Ending, error) {
+	switch {
+	case ctx == nil:
+		return Ending{}, errNoContext
+	case w == nil:
+		return Ending{}, errNoWorkflow
+	}
 	if err := w.Check(); err != nil {
 		return Ending{}, err
 	}
@@ -87,6 +93,7 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	ctx, done := trace.Workflow(ctx, w.name(), r.rt.id)
 	err = r.steps(ctx)
 	ending := r.end()
+	ending.OK = ending.OK && err == nil
 	done(ending.FailedAt)
 	return ending, err
 }
@@ -154,8 +161,8 @@ func (rt *Runtime) newRunner(ctx context.Context, w *Workflow, o WorkflowOptions
 	r := &runner{rt: child, flow: w, identity: identity, flat: w.flat(), ctx: o.Context, from: o.From, fresh: o.Fresh,
 		known: map[string]string{}, sessions: map[string]string{}, results: map[string]Result{}}
 	r.progress = newProgress(child, identity, w, o.Context)
-	if !w.Once {
-		if err := r.openContinuity(ctx); err != nil {
+	if !w.Once && ctx.Err() == nil {
+		if err := r.openContinuity(ctx); err != nil && ctx.Err() == nil { // the first step says that it ended
 			return nil, err
 		}
 	}
@@ -205,7 +212,11 @@ func (r *runner) fillContext() {
 // publish gives the context fresh copies of sessions and results.
 func (r *runner) publish() {
 	r.ctx.Set(KeySessions, maps.Clone(r.sessions))
-	r.ctx.Set(KeyResults, maps.Clone(r.results))
+	results := make(map[string]Result, len(r.results))
+	for step, result := range r.results {
+		results[step] = result.clone()
+	}
+	r.ctx.Set(KeyResults, results)
 }
 
 // steps runs all steps; an error is of the store, not of a step.
@@ -284,7 +295,7 @@ func (r *runner) settle(ctx context.Context, s *stepRun, out stepEnd) (goOn bool
 			r.sessions[s.Name] = out.result.SessionID
 		}
 		r.publish()
-		r.tellOnStep(s.Name, out.result)
+		r.tellOnStep(s.Name, out.result.clone())
 	}
 	if ctx.Err() != nil && !out.passed {
 		return r.interrupted(ctx), nil

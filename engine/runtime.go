@@ -144,6 +144,9 @@ func (c *Config) check() error {
 			return err
 		}
 	}
+	if err := c.checkBrought(); err != nil {
+		return err
+	}
 	if c.Resilience != nil {
 		return c.Resilience.Check()
 	}
@@ -315,7 +318,17 @@ type ledger struct {
 func (l *ledger) add(r Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.results = append(l.results, r)
+	l.results = append(l.results, r.clone())
+}
+
+// clone shares nothing with r.
+func (r Result) clone() Result {
+	r.Errors, r.Retired = slices.Clone(r.Errors), slices.Clone(r.Retired)
+	if r.CostUSD != nil {
+		usd := *r.CostUSD
+		r.CostUSD = &usd
+	}
+	return r
 }
 
 func (l *ledger) judged(run, label, gate, reason string) {
@@ -335,7 +348,7 @@ func (l *ledger) of(run string) (own []Result) {
 	defer l.mu.Unlock()
 	for _, r := range l.results {
 		if r.Run == run {
-			own = append(own, r)
+			own = append(own, r.clone())
 		}
 	}
 	return own
@@ -344,7 +357,11 @@ func (l *ledger) of(run string) (own []Result) {
 func (l *ledger) all() []Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]Result(nil), l.results...)
+	all := make([]Result, len(l.results))
+	for i, r := range l.results {
+		all[i] = r.clone()
+	}
+	return all
 }
 
 func (l *ledger) cost() (sum float64, ok bool) {

@@ -11,6 +11,9 @@ func compileTurn(c Config, s Spec, prompt string) (harness.Turn, error) {
 	if c.Workspace == "" {
 		return harness.Turn{}, errNoWorkspace
 	}
+	if err := c.checkBrought(); err != nil {
+		return harness.Turn{}, err
+	}
 	if s.InCopy {
 		return harness.Turn{}, errors.New("spec " + s.Name + ": an agent that works in a copy of the workspace needs a Runtime, which makes it")
 	}

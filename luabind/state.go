@@ -131,6 +131,12 @@ func (s *state) close() {
 }
 
 func (p *Program) run(ctx context.Context, rt *engine.Runtime, args []string) (engine.Ending, error) {
+	ending, err := p.runScript(ctx, rt, args)
+	ending.OK = ending.OK && err == nil // a workflow that came to its end does not make up for the script
+	return ending, err
+}
+
+func (p *Program) runScript(ctx context.Context, rt *engine.Runtime, args []string) (engine.Ending, error) {
 	s, err := p.newState(rt)
 	if err != nil {
 		return engine.Ending{}, err

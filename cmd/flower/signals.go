@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -30,7 +31,8 @@ type signals struct {
 
 // watchSignals gives a context that ends with the first signal: with
 // errInterrupted for Ctrl-C that nobody handles, with engine.ErrKilled for the
-// others. The Ctrl-C after that does not wait for anything.
+// others. The process then ends in its own time, but within leaveWithin; the signal
+// after that, whichever it is, waits for nothing.
 func watchSignals(parent context.Context) (context.Context, *signals) {
 	ctx, cancel := context.WithCancelCause(parent)
 	s := &signals{ch: make(chan os.Signal, 4), done: make(chan struct{}), cancel: cancel}
@@ -43,47 +45,103 @@ func watchSignals(parent context.Context) (context.Context, *signals) {
 	return ctx, s
 }
 
-// sameKey is how long after a Ctrl-C another one is the same press of the key: it
-// can arrive twice when a command is being started in that moment.
-const sameKey = 100 * time.Millisecond
+const (
+	// sameKey is how long after a signal another one of the kind is the same: a Ctrl-C
+	// can arrive twice when a command is being started in that moment, and some programs
+	// send theirs to the process and to its group.
+	sameKey = 100 * time.Millisecond
+	// leaveWithin is how long everything may take to end after a signal: agents, their
+	// programs and commands, the last events, the store. It is longer than their own
+	// limits for it, which are seconds each.
+	leaveWithin = 15 * time.Second
+	// lastMoment is how long what is done before leaving at once may take.
+	lastMoment = 500 * time.Millisecond
+	// handleWithin is how long handling a Ctrl-C may take.
+	handleWithin = 2 * time.Second
+)
 
 func (s *signals) watch() {
 	defer close(s.done)
-	leaving := false
-	var last time.Time
-	for sig := range s.ch {
-		again := time.Since(last) < sameKey
-		if sig == os.Interrupt {
-			last = time.Now()
-		}
-		switch {
-		case sig != os.Interrupt:
-			s.raise(sig)
-		case again:
-		case leaving:
-			s.exit()
-		case s.handled():
-		default:
-			leaving = true
-			s.cancel(errInterrupted)
+	var late <-chan time.Time // runs from the first signal that ends the process
+	at := map[os.Signal]time.Time{}
+	for {
+		select {
+		case <-late:
+			s.exit(nil)
+		case sig, more := <-s.ch:
+			if !more {
+				return
+			}
+			again := time.Since(at[sig]) < sameKey
+			at[sig] = time.Now()
+			switch {
+			case again:
+			case late != nil:
+				s.exit(sig)
+			case sig != os.Interrupt:
+				late = time.After(leaveWithin)
+				s.raise(sig)
+			case s.handled():
+			default:
+				late = time.After(leaveWithin)
+				s.cancel(errInterrupted)
+			}
 		}
 	}
 }
 
-func (s *signals) exit() {
+// exit ends the process without waiting for anything: because of sig, or, where that is
+// nil, because the end takes too long.
+func (s *signals) exit(sig os.Signal) {
+	late := sig == nil
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.atExit != nil {
-		s.atExit()
+	if late {
+		sig = s.last
 	}
-	os.Exit(exitInterrupted)
+	atExit := s.atExit
+	s.mu.Unlock()
+	inMoment(func() {
+		if atExit != nil {
+			atExit()
+		}
+		if late {
+			fmt.Fprintf(os.Stderr, "flower: not everything ended within %s; the process ends all the same, and what it started with it. What agents did is kept: run the same command to go on\n", leaveWithin)
+		}
+	})
+	if sig == nil || sig == os.Interrupt {
+		os.Exit(exitInterrupted)
+	}
+	dieBy(sig)
 }
 
+// inMoment runs f, and does not wait for it longer than lastMoment: it may need what
+// hangs.
+func inMoment(f func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(lastMoment):
+	}
+}
+
+// handled has a Ctrl-C handled. A handler that hangs does not keep later signals from
+// ending the process.
 func (s *signals) handled() bool {
 	s.mu.Lock()
 	interrupt := s.interrupt
 	s.mu.Unlock()
-	return interrupt != nil && interrupt()
+	if interrupt == nil {
+		return false
+	}
+	answer := make(chan bool, 1)
+	go func() { answer <- interrupt() }()
+	select {
+	case ok := <-answer:
+		return ok
+	case <-time.After(handleWithin):
+		return false
+	}
 }
 
 // handle makes Ctrl-C go to a function first; nil takes that back.

@@ -8,6 +8,46 @@
 //
 // The wire form is that of Anthropic's Messages API; another provider's adapter
 // translates at its own border.
+//
+// # Writing a Model
+//
+// The native harness reads a reply like this: Stream, Recv until it gives an error,
+// Reply, Close. What it counts on:
+//
+//   - Stream returns a Stream or an error, never neither. A model that has its whole
+//     answer already returns a Stream whose Recv gives io.EOF at once: the deltas are
+//     for showing alone.
+//   - Recv gives io.EOF when the reply is whole, and then Reply has Complete set and a
+//     StopReason. Without either the reply counts as cut off (ErrCut), and the request
+//     is sent again. A Recv that never ends is bounded by ctx alone.
+//   - Each block of Content is one JSON object with a type:
+//     {"type":"text","text":"…"},
+//     {"type":"thinking","thinking":"…","signature":"…"},
+//     {"type":"tool_use","id":"toolu_1","name":"Read","input":{"file_path":"a.go"}}.
+//     id is letters, digits, _ and -, and new in the conversation; name is a tool of the
+//     request's Tools; input is an object. Blocks of other types are kept and sent back.
+//   - StopReason is tool_use where the reply ends with calls, which the harness then
+//     carries out, and end_turn where the model is done; the others are at Reply.
+//   - Usage counts what the request cost, none of it below zero, also of a reply that
+//     broke off. Budgets and the line of a handoff hold by it; all zero means that
+//     nothing is counted.
+//   - Info.Window and Info.Price may be missing: then the window is guessed from the
+//     model's name, and a Spec with MaxBudgetUSD is refused.
+//
+// A reply that breaks this, or a panic in any method, is an error of the attempt: the
+// run says so and lives.
+//
+// Errors decide what is tried again, by package failure. An *Error, or whatever else
+// has the methods StatusCode, ErrorType and RetryAfter, is judged by its type and
+// status: overloaded_error, rate_limit_error, timeout_error, api_error, 408, 429 and
+// 5xx are transient and are tried again, after RetryAfter where it is given;
+// invalid_request_error, authentication_error, permission_error, not_found_error,
+// billing_error and most other 4xx are fatal. Errors of the network and io.ErrUnexpectedEOF
+// are transient, context.Canceled is fatal, an error whose method Final() bool reports
+// true is fatal. Any other is judged by the words of its text, and unknown where they
+// say nothing: the harness does not send it again, the run's policy may. A request
+// that is too long should say so in the provider's words (prompt is too long, in an
+// invalid_request_error): a run with a handoff then hands over.
 package model
 
 import (
@@ -22,9 +62,9 @@ import (
 
 // Model answers requests. Implementations are safe for concurrent use.
 type Model interface {
-	// Stream sends the request and returns once the reply begins. An error
-	// is an *Error when the provider answered, else what the transport said.
-	// Cancelling ctx ends the stream at any time.
+	// Stream sends the request and returns once the reply begins: a Stream or an
+	// error. An error is an *Error when the provider answered, else what the
+	// transport said. Cancelling ctx ends the stream at any time.
 	Stream(ctx context.Context, req Request) (Stream, error)
 	// Info tells what is known of the model called name; ErrUnknownModel when
 	// nothing is. It may ask the provider, and answers from memory afterwards.
@@ -105,8 +145,8 @@ type Reply struct {
 	ID        string
 	Model     string
 	RequestID string
-	// Content holds the complete blocks, each as JSON equal in every string (text,
-	// thinking, signature, tool input) to what was received.
+	// Content holds the complete blocks, each a JSON object with a type, equal in every
+	// string (text, thinking, signature, tool input) to what was received.
 	Content    []json.RawMessage
 	StopReason string // end_turn, tool_use, max_tokens, pause_turn, refusal, model_context_window_exceeded, …
 	// StopDetails is what the provider says of a refusal, as it came: an object
@@ -117,10 +157,10 @@ type Reply struct {
 	// than of the one that Request.Previous names, such as tools_changed; empty
 	// where it gives none.
 	CacheMiss string
-	Complete  bool // the provider said that the message ended, and why
+	Complete  bool // the provider said that the message ended, and why: StopReason is set
 }
 
-// Usage counts tokens by kind. The kinds do not overlap: the context a request
+// Usage counts tokens by kind, none below zero. The kinds do not overlap: the context a request
 // had is Input + CacheRead + CacheWrite.
 type Usage struct {
 	Input      int64 `json:"input"`

@@ -2,13 +2,16 @@ package model_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/flowerlua/flower/engine/failure"
 	"github.com/flowerlua/flower/engine/model"
 )
 
@@ -72,5 +75,35 @@ func TestError_tells_what_a_person_needs(t *testing.T) {
 func TestBroken_replies_look_transient_to_the_standard_library(t *testing.T) {
 	if !errors.Is(model.ErrCut, io.ErrUnexpectedEOF) || !errors.Is(model.ErrStalled, os.ErrDeadlineExceeded) {
 		t.Error("a cut or stalled reply cannot be recognised by its cause")
+	}
+}
+
+// final is an error that says so itself.
+type final struct{ error }
+
+func (final) Final() bool { return true }
+
+// TestErrors_are_tried_again_as_the_package_says: the promises to who writes a Model.
+func TestErrors_are_tried_again_as_the_package_says(t *testing.T) {
+	typed := func(status int, kind string) error { return &model.Error{Status: status, Type: kind, Message: "x"} }
+	cases := map[failure.Class][]error{
+		failure.Transient: {typed(529, "overloaded_error"), typed(429, "rate_limit_error"), typed(0, "timeout_error"), typed(500, "api_error"),
+			typed(408, ""), typed(429, ""), typed(503, ""), io.ErrUnexpectedEOF, model.ErrCut, model.ErrStalled},
+		failure.Fatal: {typed(400, "invalid_request_error"), typed(401, "authentication_error"), typed(403, "permission_error"),
+			typed(404, "not_found_error"), typed(402, "billing_error"), typed(422, ""), context.Canceled, final{io.ErrUnexpectedEOF}},
+		failure.Unknown: {errors.New("it did not want to")},
+	}
+	for want, errs := range cases {
+		for _, err := range errs {
+			if got := failure.Classify(err); got != want {
+				t.Errorf("%v is %s, want %s", err, got, want)
+			}
+		}
+	}
+	if err := (&model.Error{Status: 429, Retry: time.Minute}); failure.RetryAfter(err) != time.Minute {
+		t.Error("RetryAfter is not heard")
+	}
+	if err := (&model.Error{Status: 400, Type: "invalid_request_error", Message: "prompt is too long: 210000 tokens > 200000 maximum"}); !failure.Overflow(err.Error()) {
+		t.Error("a prompt that is too long is not seen as such")
 	}
 }

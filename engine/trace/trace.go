@@ -4,7 +4,8 @@
 //
 // Spans go to the provider that the program has given to OpenTelemetry
 // (otel.SetTracerProvider); without one they cost next to nothing and go nowhere.
-// No span holds a prompt, an answer, an input or a result.
+// gen_ai.provider.name is anthropic for every request: it names the API that is spoken,
+// whichever model or endpoint answers. No span holds a prompt, an answer, an input or a result.
 //
 //	ctx, end := trace.Call(ctx, "Bash", id)
 //	result := run(ctx)

@@ -72,7 +72,9 @@ const (
 func patient(ctx context.Context, most time.Duration) (context.Context, func()) {
 	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(most, func() { cancel(fmt.Errorf("the work was stopped, and %s were not enough to end: %w", most, context.Canceled)) })
+		timer := time.AfterFunc(most, func() {
+			cancel(fmt.Errorf("the work was stopped, and %s were not enough to end: %w", most, context.Canceled))
+		})
 		context.AfterFunc(out, func() { timer.Stop() })
 	})
 	return out, func() {

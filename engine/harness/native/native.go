@@ -168,7 +168,7 @@ func (h *Harness) Prices(ctx context.Context, name string) bool {
 	if h.config.Model == nil {
 		return false
 	}
-	info, err := h.config.Model.Info(ctx, h.resolve(name))
+	info, err := infoOf(ctx, h.config.Model, h.resolve(name))
 	return err == nil && info.Price != nil
 }
 
@@ -178,7 +178,7 @@ func (h *Harness) Window(ctx context.Context, name string) int64 {
 	if h.config.Model == nil {
 		return 0
 	}
-	info, err := h.config.Model.Info(ctx, h.resolve(name))
+	info, err := infoOf(ctx, h.config.Model, h.resolve(name))
 	if err != nil {
 		return 0
 	}

@@ -67,7 +67,7 @@ func (r *run) models() []string {
 // info is what is known of a model; nothing when nobody knows it, which only a
 // budget minds.
 func (r *run) info(ctx context.Context, name string) model.Info {
-	info, err := r.h.config.Model.Info(ctx, name)
+	info, err := infoOf(ctx, r.h.config.Model, name)
 	if err != nil {
 		return model.Info{Name: name}
 	}

@@ -88,6 +88,9 @@ func (t *thread) once(ctx context.Context) (answer, error) {
 	t.idle, t.asked, t.estimated = now.Sub(t.asked), now, t.estimate()
 	reply, err := receive(ctx, t.run.h.config.Model, req)
 	a := answer{reply: reply, short: tokens < t.maxTokens}
+	if p := (*modelPanic)(nil); errors.As(err, &p) {
+		t.sayPanic(p)
+	}
 	if err != nil && ctx.Err() == nil && keepable(&a.reply) {
 		a.cut, err = true, nil
 	}
@@ -117,18 +120,20 @@ func (t *thread) spend(held float64, u model.Usage, turn bool) {
 func receive(ctx context.Context, m model.Model, req model.Request) (reply model.Reply, err error) {
 	ctx, end := trace.Request(ctx, req.Model, req.Meta.Session)
 	defer func() { end(reply, err) }()
-	stream, err := m.Stream(ctx, req)
+	stream, err := openStream(ctx, m, req)
 	if err != nil {
 		return model.Reply{}, err
 	}
-	defer stream.Close()
+	defer closeStream(stream)
 	for {
-		_, err := stream.Recv()
+		err := nextOf(stream)
 		if err == nil {
 			continue
 		}
-		reply := stream.Reply()
+		reply, fault := replyOf(stream)
 		switch {
+		case fault != nil:
+			return model.Reply{}, fault
 		case !errors.Is(err, io.EOF):
 			return reply, err
 		case !reply.Complete || reply.StopReason == "":

@@ -80,6 +80,7 @@ func TestAsk_of_two_workflows_reaches_who_asked(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	documented(t, open[0])
 	if open[0].Payload["id"] != "q1" || open[1].Payload["id"] != "q1" || open[0].Run == open[1].Run {
 		t.Errorf("asked: %+v", open)
 	}

@@ -76,6 +76,9 @@ func TestHandoff_57_a_full_session_hands_over_to_a_new_one(t *testing.T) {
 	if diff := cmp.Diff([]string{"near", "writing", "done"}, phases(p.seen.of(event.Handoff))); diff != "" {
 		t.Error(diff)
 	}
+	for _, e := range p.seen.of(event.Handoff) {
+		documented(t, e)
+	}
 	done := p.seen.of(event.Handoff)[2].Payload
 	if done["degraded"] != false || !cmp.Equal(done["sections"], []string{"doing", "next"}) || done["path"] != filepath.Join(b.dir, ".flower", "notes", "handoff-work.md") {
 		t.Errorf("told of it: %v", done)

@@ -27,7 +27,7 @@ const (
 	Result     Kind = "result"      // a turn of the harness ended; Payload holds the accounts
 	Error      Kind = "error"       // something went wrong and the run knows what to do about it; Payload: class; stack, where a callback panicked
 	Retry      Kind = "retry"       // an attempt follows a failed one; Payload: attempt, delay_s, class
-	Handoff    Kind = "handoff"     // Payload.phase: near, writing, done
+	Handoff    Kind = "handoff"     // Payload.phase: near, writing, paused, done
 	Ask        Kind = "ask"         // a question to a person, or mail when Payload.kind is "mail"
 	Unknown    Kind = "unknown"     // what a harness reported and we do not know
 )

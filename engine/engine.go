@@ -29,6 +29,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/flowerlua/flower/engine/event"
@@ -94,7 +95,7 @@ type Config struct {
 	Resilience *failure.Policy
 	NoRetry    bool
 	// Sleep waits between attempts; false means that ctx ended first. nil waits as
-	// long as it says.
+	// long as it says. Runs side by side call it at once.
 	Sleep func(ctx context.Context, d time.Duration) bool
 	// Endpoint is the URL probed while the network is away; empty means that
 	// nobody waits for the network.
@@ -108,23 +109,26 @@ type Config struct {
 	// only look real, such as playbacks.
 	Apart bool
 
-	// Sink takes every event of every run; nil drops them. It may block or panic
-	// without harm: see event.Fanout.
+	// Sink takes every event of every run, in order, on a goroutine of its own; nil
+	// drops them. It never delays a run: of one that is slower than the runs, 1,024
+	// events wait and further ones are lost, which Runtime.Dropped counts; one that
+	// panics gets no more events. Logger is told of both. See event.Fanout.
 	Sink event.Sink
 	// Logger is told of steps, results, retries and errors, never of what models say
 	// and tools give; nil logs nothing. See event.Log.
 	Logger *slog.Logger
 	// OnSession is told each session's id with the step's label, the moment it
-	// is known; nil tells nobody.
+	// is known; nil tells nobody. The run waits for it. Runs side by side call it at
+	// once, on goroutines of theirs.
 	OnSession func(step, session string)
 
 	// Now is the clock, Random the source of ids and jitter; nil means the
-	// system's.
+	// system's. Now is called by several goroutines at once, Random by one at a time.
 	Now    func() time.Time
 	Random io.Reader
 }
 
-// Spec says who works, with what (SPEC 3.1). Copy it freely; its slices and maps
+// Spec says who works, with what. Copy it freely; its slices and maps
 // are shared by the copies.
 type Spec struct {
 	Name         string // required
@@ -177,8 +181,10 @@ type RunOptions struct {
 	Resume   string // session to continue
 	Fork     bool   // continue in a copy
 	ResumeAt string // uuid of the message to go back to
-	// OnEvent takes the events of this Run alone, in order; all have been
-	// delivered when Run returns, unless it blocks.
+	// OnEvent takes the events of this Run alone, in order, on a goroutine of its own.
+	// It never delays the Run: of one that is slower than the Run, 1,024 events wait
+	// and further ones are lost, which Runtime.Dropped counts. When Run returns, all
+	// that wait have been delivered, unless that takes longer than two seconds.
 	OnEvent func(event.Event)
 
 	// remember is told the session's id before OnSession is.
@@ -254,8 +260,17 @@ func New(c Config) (*Runtime, error) { return newRuntime(c) }
 // seconds. Later runs are refused. It does not close the store.
 func (rt *Runtime) Close() {
 	rt.closed.Store(true)
+	rt.tellLost()
+	var both sync.WaitGroup
+	both.Go(func() { rt.lost.log.CloseWithin(sinkPatience) })
 	rt.fan.CloseWithin(sinkPatience)
+	both.Wait()
 }
+
+// Dropped is the number of events, over Config.Sink, Config.Logger and every
+// RunOptions.OnEvent so far, that were lost because their taker was too slow, or
+// panicked with events waiting.
+func (rt *Runtime) Dropped() uint64 { return rt.dropped() }
 
 // ErrClosed is returned by Run and RunWorkflow after Close.
 var ErrClosed = errors.New("the runtime is closed")
@@ -264,11 +279,14 @@ var ErrClosed = errors.New("the runtime is closed")
 // at a step, or show one, that it does not have.
 var ErrNoStep = errors.New("no step is called")
 
-// Run runs one agent on one prompt to the end of its turn: retrying, resuming
-// and waiting as SPEC 4.2 and 11 say. The Result is real and in the manifest
-// even when the agent failed; the error is for orders that cannot be carried out
-// (a bad spec, fork without resume) and for a manifest that cannot be written.
-// When ctx ends the Result says so in its Error.
+// Run runs one agent on one prompt to the end of its turn: it repeats attempts that
+// failed in passing, goes on in its own session, and waits for the network, as
+// Config.Resilience and Config.Endpoint say. The Result is real and in the manifest
+// even when the agent failed. The error is for orders that cannot be carried out, which
+// is known before anything is spent (a bad spec, fork without resume, a session in
+// use), and for a manifest that cannot be written. What only the harness can tell, that
+// a prompt is empty, or that the session or message to go on from is not there, is the
+// Error of a Result that is not OK; so is the cause when ctx ends.
 func (rt *Runtime) Run(ctx context.Context, spec Spec, prompt string, o RunOptions) (Result, error) {
 	return rt.run(ctx, spec, prompt, o)
 }

@@ -86,7 +86,7 @@ func (rt *Runtime) run(ctx context.Context, spec Spec, prompt string, o RunOptio
 	if o.OnEvent != nil {
 		private := event.NewFanout(&event.Options{Now: rt.now})
 		private.Add(event.SinkFunc(o.OnEvent))
-		defer private.CloseWithin(sinkPatience)
+		defer rt.closePrivate(private)
 		a.sink = private
 	}
 	a.tellNotes()

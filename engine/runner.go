@@ -93,6 +93,7 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	ctx, done := trace.Workflow(ctx, w.name(), r.rt.id)
 	err = r.steps(ctx)
 	ending := r.end()
+	rt.tellLost()
 	ending.OK = ending.OK && err == nil
 	done(ending.FailedAt)
 	return ending, err

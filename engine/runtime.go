@@ -44,6 +44,7 @@ type base struct {
 	apart     *memory // the lineage, where it is not the run directory's
 
 	closed  atomic.Bool
+	lost    lostEvents
 	channel atomic.Pointer[human.Channel] // of the newest workflow that has one
 	// degraded counts handoffs in a row that the model did not write.
 	degraded atomic.Int32
@@ -81,6 +82,7 @@ func newRuntime(c Config) (*Runtime, error) {
 	}
 	b.manifest = newManifest(b.runDir, b.now)
 	b.fan = event.NewFanout(&event.Options{Now: b.now})
+	b.lost.open(c.Logger)
 	if c.Sink != nil {
 		b.fan.Add(c.Sink)
 	}

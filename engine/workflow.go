@@ -34,14 +34,15 @@ type Workflow struct {
 	// has a sink of its own.
 	Channel *human.Channel
 	// OnStep is told of every step that ran, failed ones too, with its last result;
-	// nil tells nobody.
+	// nil tells nobody. It is called where the callbacks of the step are.
 	OnStep func(step string, r Result)
 }
 
-// Step is one unit of a workflow. Callbacks run on the goroutine of RunWorkflow
-// and stop when their ctx ends; an error from one of them ends the step without
-// another attempt, then OnFail decides. An error made by Abort does the same and
-// is noted in the Context.
+// Step is one unit of a workflow. The callbacks of one run are called one at a time:
+// on the goroutine of RunWorkflow, those of steps side by side on goroutines of these.
+// They stop when their ctx ends. An error from one of them, or a panic, ends the step
+// without another attempt, then OnFail decides. An error made by Abort does the same
+// and is noted in the Context.
 type Step struct {
 	// Name is the stable key in context, manifest and lineage.
 	Name string
@@ -208,7 +209,7 @@ func (c *mapContext) Keys() []string {
 	return slices.Sorted(maps.Keys(c.values))
 }
 
-// The keys of a Context that the runner owns (SPEC 5.3).
+// The keys of a Context that the runner owns.
 const (
 	KeyRuntime  = "_runtime"   // *Runtime of this workflow
 	KeyOnEvent  = "_on_event"  // func(event.Event): to the run's sinks

@@ -99,6 +99,11 @@ func (c *console) print(text string) error {
 	return c.redraw(&b)
 }
 
+// say prints a text of ours within the width, the first line behind the indent.
+func (c *console) say(indent, text string) error {
+	return c.print((&screen{width: c.width()}).wrap(indent, text))
+}
+
 // setStatus changes the status line; empty is none.
 func (c *console) setStatus(text string) {
 	c.mu.Lock()
@@ -189,7 +194,7 @@ func (c *console) press(k key) {
 	case k.code == keyRedraw:
 		b.WriteString(ansi.EraseEntireScreen + ansi.CursorHomePosition)
 	case k.cut:
-		fmt.Fprintf(&b, "  ! what you pasted is longer than %d bytes; its end is dropped\n", maxLine)
+		b.WriteString(c.hint(fmt.Sprintf("what you pasted is longer than %d bytes; its end is dropped", maxLine)))
 	}
 	_ = c.redraw(&b) // a terminal that is gone ends the process by a signal
 }
@@ -205,8 +210,13 @@ func (c *console) take(b *bytes.Buffer, text string) {
 			b.WriteString(strings.Join(rows, "\n") + "\n")
 		}
 	default:
-		b.WriteString("  ! nobody has read the lines typed before; this one is dropped\n")
+		b.WriteString(c.hint("nobody has read the lines typed before; this one is dropped"))
 	}
+}
+
+// hint is what goes wrong with typing, as lines within the width.
+func (c *console) hint(text string) string {
+	return (&screen{width: c.width()}).wrap("  ! ", text) + "\n"
 }
 
 // What follows is called with the lock held.

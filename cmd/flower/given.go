@@ -135,7 +135,7 @@ func (a *app) makeWorkspace(c *cli, path string) error {
 	}
 	text := "made the workspace " + shownPath(path)
 	if a.console != nil {
-		return a.console.print(clean(text))
+		return a.console.say("", text)
 	}
 	a.complain(text)
 	return nil

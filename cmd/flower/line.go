@@ -25,7 +25,7 @@ const maxHistory = 100
 func (l *line) press(k key) (text string, entered bool) {
 	switch k.code {
 	case keyText:
-		l.insert(clean(k.text))
+		l.insert(cleanTyped(k.text))
 	case keyEnter:
 		return l.enter(), true
 	case keyBackspace:
@@ -56,6 +56,15 @@ func (l *line) press(k key) (text string, entered bool) {
 		l.recall(l.back - 1)
 	}
 	return "", false
+}
+
+// cleanTyped cleans a text that is stored: its tabs stay.
+func cleanTyped(text string) string {
+	parts := strings.Split(text, "\t")
+	for i := range parts {
+		parts[i] = clean(parts[i])
+	}
+	return strings.Join(parts, "\t")
 }
 
 // insert puts a text before the cursor, as far as the line may grow.
@@ -126,10 +135,16 @@ func (l *line) characters() func(yield func(at int, c string) bool) {
 	}
 }
 
+// tabWidth is how many spaces show a tab.
+const tabWidth = 4
+
 // character is the first character of a text that is not empty, and its width.
 func character(text string) (c string, width int) {
-	if text[0] == '\n' {
+	switch text[0] {
+	case '\n':
 		return "\n", 0
+	case '\t':
+		return "\t", tabWidth
 	}
 	if c, width = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth); c == "" {
 		return text[:1], 1
@@ -195,6 +210,9 @@ func (l *line) layout(prompt string, width int) (rows []string, row, column int)
 		if c == "\n" {
 			next()
 			continue
+		}
+		if c == "\t" {
+			c = strings.Repeat(" ", w)
 		}
 		current += c
 		used += w

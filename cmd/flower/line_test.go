@@ -51,6 +51,7 @@ func TestLine_keys(t *testing.T) {
 		"\x1b[200~quit\n\x1b[201~":           "quit\n|",
 		"a\x1b[12;34Rb\x1b[99~c\x1b[>1;2mxy": "abcxy|",
 		"a\x00\x02\x1b":                      "|a",
+		"\x1b[200~a\tb\t\x1b[31mc\x1b[201~":  "a\tb\tc|",
 		"tab\there":                          "tab here|",
 		"\xff":                               "\ufffd|",
 	} {
@@ -118,6 +119,8 @@ func TestLine_layout(t *testing.T) {
 		{"abcdefghi", 8, "> abcdefgh/  i", 1, 2},
 		{"abcdefg宽", 10, "> abcdefg/  宽", 1, 4},
 		{"a\nb\n", 4, "> a/  b/  ", 2, 2},
+		{"a\tb", 2, "> a    b", 0, 7}, // a tab is shown as spaces
+		{"abcdef\tb", 7, "> abcdef/      b", 1, 6},
 		{"a\nb", 1, "> a/  b", 0, 3},
 		{"宽宽宽宽宽", 0, "> 宽宽宽宽/  宽", 0, 2},
 	} {
@@ -143,7 +146,7 @@ func FuzzLine(f *testing.F) {
 			}
 			l.press(k)
 		}
-		if l.at < 0 || l.at > len(l.text) || clean(l.text) != l.text {
+		if l.at < 0 || l.at > len(l.text) || cleanTyped(l.text) != l.text {
 			t.Fatalf("cursor %d in %q", l.at, l.text)
 		}
 		width = 4 + max(width, -width)%100

@@ -76,6 +76,20 @@ func TestPage_fits_every_width(t *testing.T) {
 	}
 }
 
+func TestWrap_breaks_no_word_that_fits_a_line(t *testing.T) {
+	for text, want := range map[string]string{
+		"a question (--timeout 0 asks nobody)":       "a question|(--timeout 0 asks|nobody)",
+		"kept as manifest.json.broken-2026":          "kept as|manifest.json.broken|-2026",
+		"kept as manifest.broken-26 now":             "kept as|manifest.broken-26|now",
+		"- one well-known thing\n- another":          "- one well-known|thing|- another",
+		"a-word-that-is-wider-than-the-whole-line x": "a-word-that-is-wider|-than-the-whole-line|x",
+	} {
+		if got := strings.ReplaceAll((&screen{width: 20}).wrap("", text), "\n", "|"); got != want {
+			t.Errorf("%q gives %q, not %q", text, got, want)
+		}
+	}
+}
+
 func TestTable_drops_columns_in_order_and_keeps_the_others(t *testing.T) {
 	columns := []column{{head: "name", flex: true}, {head: "first to go", drop: 9}, {head: "second", drop: 5, right: true}, {head: "stays", right: true}}
 	rows := [][]string{{strings.Repeat("x", 40), "1", "2", "3"}, {"a\nb\x1b[31m", "1", "2", "3"}}

@@ -49,6 +49,12 @@ func (a *app) runs(ctx context.Context, c *cli) error {
 	if name == "" && cmd.Report {
 		name = "last"
 	}
+	if all := len(rows); all > 0 {
+		rows = slices.DeleteFunc(rows, func(row engine.Result) bool { return row.Run == "" })
+		if n := all - len(rows); n > 0 {
+			a.complain(fmt.Sprintf("note: %s of %s without a run's id left out", count(n, "row"), shownPath(filepath.Join(dir, "manifest.json"))))
+		}
+	}
 	accounts, err := choose(byRun(rows), name, !cmd.Report)
 	if err != nil {
 		return err

@@ -251,7 +251,12 @@ func (s *screen) paint(look, text string) string {
 	return "\x1b[" + look + "m" + text + "\x1b[0m"
 }
 
-// wrap breaks a text to the width, each line behind the indent.
+// solid stands for a hyphen while lines are broken: a flag and the name of a file stay
+// whole. It is no character, so no text has it.
+const solid = "\ufdd0"
+
+// wrap breaks a text to the width, each line behind the indent. A word is broken only
+// where it is wider than a line.
 func (s *screen) wrap(indent, text string) string {
 	text = strings.TrimRight(clean(text), "\n ")
 	if text == "" {
@@ -261,7 +266,8 @@ func (s *screen) wrap(indent, text string) string {
 	if strings.HasSuffix(indent, "| ") {
 		rest = indent
 	}
-	lines := strings.Split(ansi.Wrap(text, s.width-ansi.StringWidth(indent), ""), "\n")
+	whole := ansi.Wrap(strings.ReplaceAll(text, "-", solid), s.width-ansi.StringWidth(indent), "")
+	lines := strings.Split(strings.ReplaceAll(whole, solid, "-"), "\n")
 	for i := range lines {
 		prefix := rest
 		if i == 0 {

@@ -136,10 +136,10 @@ func TestTerminal_a_paste_is_one_line_until_enter(t *testing.T) {
 	x.types("\n")
 	x.until("* mail sent")
 	x.types("\x1b[A") // up: it can be had again
-	x.until("> first line\n  second line\n  第三行|")
+	x.until("> first line\n  second    line\n  第三行|")
 	x.types("\x15\n")
 	x.goOn()
-	if log := x.file("qa.md"); !strings.Contains(log, "first line\nsecond line\n第三行") {
+	if log := x.file("qa.md"); !strings.Contains(log, "first line\nsecond\tline\n第三行") {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/flowerlua/flower/engine"
 	"github.com/flowerlua/flower/engine/transcript"
+	"github.com/flowerlua/flower/engine/workbench"
 	"github.com/flowerlua/flower/luabind"
 	"github.com/flowerlua/flower/scripts"
 )
@@ -93,6 +96,14 @@ func (a *app) runStarter(ctx context.Context, c *cli) error {
 	})
 }
 
+// begun: earlier runs of the starter left notes in the workspace, and this one keeps
+// them.
+func (c *cli) begun() bool {
+	workspace, err := filepath.Abs(c.Workspace)
+	notes, _ := os.ReadDir(filepath.Join(workbench.Home(workspace, c.Go.Isolate), "notes"))
+	return err == nil && len(notes) > 0 && !c.Go.New
+}
+
 // maxAsk bounds an ask from standard input, in bytes.
 const maxAsk = 1 << 20
 
@@ -103,7 +114,11 @@ func (a *app) readAsk(ctx context.Context, c *cli) (string, error) {
 		return strings.Join(c.Go.Ask, " "), nil
 	}
 	if a.interactive() {
-		_ = a.openConsole(c).print("What is to be made? (Enter alone goes on with what is there)") // see guarded
+		question := "What is to be made?"
+		if c.begun() {
+			question += " (Enter alone goes on with what is there)"
+		}
+		_ = a.openConsole(c).say("", question) // see guarded
 		return a.readLine(ctx)
 	}
 	raw, err := io.ReadAll(io.LimitReader(a.in, maxAsk+1))

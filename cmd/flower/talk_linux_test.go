@@ -198,6 +198,23 @@ func TestTerminal_an_interrupt_at_the_start_prompt_leaves(t *testing.T) {
 	}
 }
 
+func TestTerminal_the_first_question_names_what_is_there_within_the_width(t *testing.T) {
+	t.Parallel()
+	for begun, want := range map[string]string{
+		".flower/scripts/s": "What is to be made?\n> |",
+		".flower/notes/n":   "What is to be made? (Enter alone goes on\nwith what is there)\n> |",
+	} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, begun), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		x := onTerminal(t, dir, 40, 20, `exec "$FLOWER"`)
+		x.until(want)
+		x.types("\x03")
+		x.ends()
+	}
+}
+
 func TestTerminal_the_terminal_is_given_back(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"flow.lua": steered, "model.lua": `return function() return "ok" end`})

@@ -262,9 +262,8 @@ func (rt *Runtime) guards(s Spec, agent harness.Agent, tell func(event.Event)) g
 	}}
 }
 
-// DefaultView is what a Runtime feeds back to the model when Config.View is nil
-// (SPEC 10): stale ephemeral results expire, the newest denial stays, broken
-// pairs are mended.
+// DefaultView is what a Runtime feeds back to the model when Config.View is nil: stale
+// ephemeral results expire, the newest denial stays, broken pairs are mended.
 func DefaultView() transcript.Policy {
 	return transcript.Policy{
 		Expire: transcript.ExpirePolicy{

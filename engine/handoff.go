@@ -17,7 +17,7 @@ import (
 )
 
 // HandoffPolicy says when a session whose context fills up is replaced, by way of
-// a document that the old one writes and the new one reads (SPEC 12). The zero
+// a document that the old one writes and the new one reads. The zero
 // value is the default.
 type HandoffPolicy struct {
 	// Off lets a full context end the step.
@@ -47,7 +47,8 @@ func (p HandoffPolicy) Check() error {
 	return nil
 }
 
-// Numbers of SPEC 12, in tokens.
+// What holds where nobody says otherwise: windows and lines in tokens, sessions one Run
+// may burn, and handoffs in a row that the model did not write.
 const (
 	bigWindow       = 1_000_000
 	smallWindow     = 200_000

@@ -13,7 +13,7 @@ import (
 // Role is one of the five ways an agent works.
 type Role string
 
-// The roles (SPEC 3.2).
+// The roles.
 const (
 	RoleCoordinator Role = "coordinator"
 	RoleWorker      Role = "worker"

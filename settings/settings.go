@@ -2,7 +2,7 @@
 //
 // A Source is one place: the process environment, a .env file, a settings file of
 // Claude Code. For each key the first source with a value that is not empty wins,
-// in this order (SPEC 16): environment; the file named by FLOWER_ENV; .env in the
+// in this order: environment; the file named by FLOWER_ENV; .env in the
 // workspace; flower/.env in the configuration folder; the env block of
 // ~/.claude/settings.json, then settings.local.json. A key that sends requests
 // somewhere (ANTHROPIC_BASE_URL) and the credential that goes there come from one

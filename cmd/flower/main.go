@@ -21,7 +21,7 @@ import (
 	"github.com/flowerlua/flower/internal/live"
 )
 
-// The exit codes (SPEC 17.2).
+// The exit codes.
 const (
 	exitDone        = 0
 	exitFailed      = 1

@@ -15,7 +15,7 @@ import (
 	"github.com/flowerlua/flower/engine/event"
 )
 
-// The width of what we print, in cells (SPEC 17.5).
+// The width of what we print, in cells.
 const (
 	minWidth = 40
 	maxWidth = 110

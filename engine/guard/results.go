@@ -50,7 +50,8 @@ func Index(bench *workbench.Bench) Guard {
 	})
 }
 
-// Numbers of SPEC 8.1, in characters.
+// The length from which a result is moved to a file, and of the beginning that stays in
+// its place, in characters.
 const (
 	defaultSpill = 4000
 	spillHead    = 400

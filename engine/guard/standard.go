@@ -39,7 +39,7 @@ type Options struct {
 	OnTask func(c Call, text string)
 }
 
-// Standard are the guards an agent gets, in order (SPEC 8.1). bench is nil where
+// Standard are the guards an agent gets, in order. bench is nil where
 // there is no workbench; the walls stand without one.
 func Standard(a Agent, bench *workbench.Bench, o Options) []Guard {
 	var gs []Guard

@@ -4,7 +4,7 @@ package spell
 
 import "slices"
 
-// maxEdits is how far a near match may be from the word (SPEC 1).
+// maxEdits is how far a near match may be from the word.
 const maxEdits = 2
 
 // Near returns the candidate with the fewest single-character edits from word, at

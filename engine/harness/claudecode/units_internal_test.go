@@ -132,10 +132,10 @@ func TestServers_shake_hands_as_often_as_asked_and_cancel(t *testing.T) {
 			return tool.ErrorResult("nobody answered")
 		}},
 		tool.Func{Def: tool.Definition{Name: "picture", ReadOnly: true}, Call: func(_ context.Context, c tool.Call) tool.Result {
-			return tool.Result{Content: []tool.Content{{Text: "for " + c.Agent}, {MediaType: "image/png", Data: []byte("png")}, {MediaType: "application/pdf", Data: []byte("pdf")}}}
+			return tool.Result{Content: []tool.Content{{Text: strings.Join([]string{"for", c.Agent, c.Run, c.Step, c.Session}, " ")}, {MediaType: "image/png", Data: []byte("png")}, {MediaType: "application/pdf", Data: []byte("pdf")}}}
 		}},
 	})
-	s := newServers(n, []string{"Bash", "mcp__human__ask", "picture"}, new(speaker))
+	s := newServers(n, []string{"Bash", "mcp__human__ask", "picture"}, &speaker{run: "r1", step: "fix", session: "n1"})
 	if len(s.config()) != 2 {
 		t.Errorf("servers: %v", s.config())
 	}
@@ -161,7 +161,7 @@ func TestServers_shake_hands_as_often_as_asked_and_cancel(t *testing.T) {
 	}
 	s.caller("toolu_9", "agent7")
 	got := say("flower", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"picture","arguments":{},"_meta":{"claudecode/toolUseId":"toolu_9"}}}`)
-	for _, want := range []string{`"text":"for agent7"`, `"mimeType":"image/png"`, `"blob":"cGRm"`, `"isError":false`} {
+	for _, want := range []string{`"text":"for agent7 r1 fix n1"`, `"mimeType":"image/png"`, `"blob":"cGRm"`, `"isError":false`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is not in %s", want, got)
 		}

@@ -13,13 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/internal/live"
 	"github.com/flowerlua/flower/internal/spell"
 )
 
 // attachCommand looks at a run that is at work and steers it.
 type attachCommand struct {
-	Run string `arg:"" optional:"" help:"The beginning of the run's id, or its process id; needed where several are at work."`
+	Run string `arg:"" optional:"" help:"The beginning of the run's id (or of the id in its events and accounts), or its process id; needed where several are at work."`
 }
 
 // attach connects to a run and shows it until it ends, or until the person detaches.
@@ -28,7 +29,7 @@ func (a *app) attach(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	notice, err := chooseLive(runDir, c.Attach.Run)
+	notice, err := chooseLive(ctx, runDir, c.Attach.Run)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func detached(ctx context.Context) error {
 }
 
 // chooseLive is the run at work that is named, or the only one.
-func chooseLive(runDir, name string) (live.Notice, error) {
+func chooseLive(ctx context.Context, runDir, name string) (live.Notice, error) {
 	all, err := live.List(liveDir(runDir))
 	if err != nil {
 		return live.Notice{}, fmt.Errorf("runs at work: %w", err)
@@ -89,6 +90,9 @@ func chooseLive(runDir, name string) (live.Notice, error) {
 			found = append(found, n)
 		}
 	}
+	if len(found) == 0 && runID.MatchString(name) {
+		found = slices.DeleteFunc(slices.Clone(all), func(n live.Notice) bool { return !runsWorkflow(ctx, n, name) })
+	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
@@ -104,6 +108,36 @@ func chooseLive(runDir, name string) (live.Notice, error) {
 		lines = append(lines, line)
 	}
 	return live.Notice{}, wrongUse("%s", strings.Join(lines, "\n"))
+}
+
+// runsWorkflow: the run at work told lately of a workflow whose id begins so. A run
+// that says nothing is not the one.
+func runsWorkflow(ctx context.Context, n live.Notice, id string) bool {
+	if n.Elsewhere() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, live.Patience)
+	defer cancel()
+	client, err := live.Dial(ctx, n)
+	if err != nil {
+		return false
+	}
+	defer client.Close()
+	defer context.AfterFunc(ctx, func() { client.Close() })() // ends a Read that waits
+	for last := client.Hello().Seq; last > 0; {
+		line, err := client.Read()
+		var e event.Event
+		if err != nil || json.Unmarshal(line, &e) != nil || e.Seq > last {
+			return false
+		}
+		if strings.HasPrefix(e.Run, id) {
+			return true
+		}
+		if e.Seq == last {
+			return false
+		}
+	}
+	return false
 }
 
 // errGone is a connection that ended before the run said so.

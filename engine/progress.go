@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/flowerlua/flower/engine/event"
 	"github.com/flowerlua/flower/engine/transcript"
@@ -255,20 +258,41 @@ func (r *runner) restore(ctx context.Context, i int) (bool, error) {
 	return true, nil
 }
 
-// storedSessions keeps the remembered sessions that the store still has.
+// storedSessions keeps the remembered sessions that the store still has, and tells
+// once which are not there.
 func (rt *Runtime) storedSessions(ctx context.Context, steps map[string]string) (map[string]string, error) {
 	known := map[string]string{}
-	for step, session := range steps {
+	var gone []string
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		session := steps[step]
 		_, err := rt.config.Store.Head(ctx, transcript.Key{Project: rt.project, Session: session})
 		switch {
 		case err == nil:
 			known[step] = session
 		case errors.Is(err, transcript.ErrNotFound):
+			gone = append(gone, fmt.Sprintf("%s (%s)", step, session))
+		case errors.Is(err, transcript.ErrDamaged):
+			return nil, fmt.Errorf("look for the session of step %s: %w; to have the step begin anew: flower sessions delete %s --yes, or run with --fresh, which begins everything anew", step, err, session)
 		default:
 			return nil, fmt.Errorf("look for the session of step %s: %w", step, err)
 		}
 	}
+	rt.tellGone(gone)
 	return known, nil
+}
+
+// tellGone tells of steps whose sessions, which the lineage names, are not in the store.
+func (rt *Runtime) tellGone(gone []string) {
+	const most = 5
+	if len(gone) == 0 {
+		return
+	}
+	text := strings.Join(gone[:min(len(gone), most)], ", ")
+	if len(gone) > most {
+		text += fmt.Sprintf(" and %d more", len(gone)-most)
+	}
+	rt.emit(event.Event{Kind: event.Task, Payload: map[string]any{"steps": len(gone)},
+		Text: fmt.Sprintf("the store does not have the sessions that %s names for these steps, which begin anew: %s", filepath.Join(rt.runDir, "lineage.json"), text)})
 }
 
 // maxSnapshot bounds what one step leaves in the record, in bytes of JSON; what

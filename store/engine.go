@@ -220,7 +220,7 @@ func (e *engine) damaged(what string) error {
 	if len(keys) > len(names) {
 		held += fmt.Sprintf(" and %d more", len(keys)-len(names))
 	}
-	return fmt.Errorf("store %s: %s; %s; repair it, which saves what can be read, or restore a backup: %w",
+	return fmt.Errorf("store %s: %s; %s; repair it (flower sessions repair), which saves what can be read, or restore a backup: %w",
 		e.dir, what, held, transcript.ErrDamaged)
 }
 

@@ -43,9 +43,9 @@ func notFound(what string) error { return fmt.Errorf("%s: %w", what, transcript.
 
 // damagedAt says that an entry cannot be read, and what can be done about it.
 func damagedAt(key transcript.Key, h head, seq uint64, cause error) error {
-	rest := "nothing before it"
+	rest := fmt.Sprintf("nothing before it is left (flower sessions delete %s --yes lets its step begin anew)", key.Session)
 	if seq > 1 {
-		rest = fmt.Sprintf("entries 1 to %d can be saved, with a fork that ends there", seq-1)
+		rest = fmt.Sprintf("entries 1 to %d can be saved, with a fork that ends there (flower sessions fork %s --at %d)", seq-1, key.Session, seq-1)
 	}
 	return fmt.Errorf("session %s: entry %d of %d cannot be read (%w); %s, or restore a backup: %w",
 		key, seq, h.last, cause, rest, transcript.ErrDamaged)
@@ -53,9 +53,9 @@ func damagedAt(key transcript.Key, h head, seq uint64, cause error) error {
 
 // damagedShort says that a transcript has lost its newest entries.
 func damagedShort(key transcript.Key, have, want uint64) error {
-	rest := "nothing is left of it; delete it or restore a backup"
+	rest := "nothing is left of it; restore a backup, or repair the store, which drops it (flower sessions repair)"
 	if have > 0 {
-		rest = fmt.Sprintf("entries 1 to %d can be saved, with a fork that ends there, or restore a backup", have)
+		rest = fmt.Sprintf("entries 1 to %d can be saved, with a fork that ends there (flower sessions fork %s --at %d), or restore a backup", have, key.Session, have)
 	}
 	return fmt.Errorf("session %s: %d entries are missing, %d of %d are left; %s: %w",
 		key, want-have, have, want, rest, transcript.ErrDamaged)

@@ -43,6 +43,9 @@ func repairFolder(ctx context.Context, dir string, o Options) (CheckReport, erro
 	}
 	l := &link{dir: dir, o: o, b: &owner{engine: e, dir: dir}}
 	report, err := l.check(ctx)
+	if err == nil {
+		err = e.inside(func() error { return e.dropLost(ctx, &report) })
+	}
 	return report, errors.Join(err, e.rest(), e.close())
 }
 

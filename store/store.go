@@ -215,6 +215,8 @@ type Damage struct {
 	Good uint64         // entries from the first on that can be saved, with a fork
 	Want uint64         // entries that were written
 	Err  error          // what is wrong, and what to do
+	// Dropped: nothing was left of it, and Repair removed it: it can be begun anew.
+	Dropped bool
 }
 
 // Check reads everything and compares it with what was written. Damage is no error
@@ -236,7 +238,9 @@ func Restore(ctx context.Context, dir string, from io.Reader, o *Options) error 
 // Repair makes a store that is damaged so that it cannot be opened one that can, and
 // tells what is left of it. Nobody may have the store open. What cannot be read is
 // laid aside, in the folder damaged below dir; what is missing of a session is told
-// again whenever it is loaded. Of a store that is sound it changes nothing.
+// again whenever it is loaded, and one of which no entry can be read is removed, so
+// that it is not missed for ever. A small value that lost its newest revision has the
+// older one, or is gone. Of a store that is sound it changes nothing.
 func Repair(ctx context.Context, dir string, o *Options) (CheckReport, error) {
 	return repairFolder(ctx, dir, withDefaults(o))
 }

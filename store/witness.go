@@ -34,7 +34,7 @@ const (
 	noteBoot    = 'b' // a store was opened; the machine's boot id
 	noteStored  = 'h' // a transcript is this long
 	noteDeleted = 'd' // a transcript is about to be deleted
-	noteValue   = 'v' // a small value has this revision
+	noteValue   = 'v' // a small value has this revision; 0: nothing is known of it
 	noteSynced  = 's' // everything before this offset is synced
 )
 
@@ -159,6 +159,8 @@ func (w *witness) replay(notes []note) recall {
 			rev, size := binary.Uvarint(n.body)
 			switch {
 			case size <= 0:
+			case rev == 0:
+				delete(w.values, string(n.body[size:]))
 			case n.at < binding:
 				w.values[string(n.body[size:])] = rev
 			default:
@@ -262,6 +264,17 @@ func (w *witness) valued(name string, rev uint64) error {
 	defer w.mu.Unlock()
 	w.values[name] = rev
 	return w.writeLocked(noteValue, append(binary.AppendUvarint(nil, rev), name...))
+}
+
+// unvalued notes that a small value is as it is, whatever was known of it.
+func (w *witness) unvalued(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.writeLocked(noteValue, append(binary.AppendUvarint(nil, 0), name...)); err != nil {
+		return err
+	}
+	delete(w.values, name)
+	return nil
 }
 
 // offset is how far the witness has been written. What was committed before the

@@ -33,6 +33,7 @@ type base struct {
 	workspace string
 	runDir    string
 	project   string
+	freshID   bool // the project's id was made now
 	view      transcript.Policy
 	retry     failure.Policy
 	watch     *failure.Watch // nil: nobody waits for the network
@@ -105,6 +106,7 @@ func newRuntime(c Config) (*Runtime, error) {
 	if c.Endpoint != "" {
 		b.watch = &failure.Watch{Policy: b.retry, Reach: failure.Probe{Endpoint: c.Endpoint}.Reach, Notice: rt.networkNotice, Sleep: c.Sleep}
 	}
+	rt.tellLostID()
 	return rt, nil
 }
 
@@ -133,9 +135,9 @@ func (c *Config) check() error {
 	switch {
 	case c.Workspace == "":
 		return errNoWorkspace
-	case c.Harness == nil:
+	case isNil(c.Harness):
 		return errors.New("engine: Config.Harness is nil: make one with harness/native.New")
-	case c.Store == nil:
+	case isNil(c.Store):
 		return errors.New("engine: Config.Store is nil: open one with store.Open")
 	}
 	if c.Lang != "" && c.Lang != "en" && c.Lang != "zh" {
@@ -209,7 +211,7 @@ func (b *base) projectID() (string, error) {
 		if err != nil {
 			return nil, err
 		}
-		id = fresh
+		id, b.freshID = fresh, true
 		return []byte(id + "\n"), nil
 	})
 	if err != nil {

@@ -26,11 +26,12 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 const longestToolName = 128
 
-// checkTools reports the first tool that no model could be offered, by its place.
-func checkTools(tools []tool.Tool) error {
+// checkTools reports the first tool that no model could be offered, by its place in the
+// field.
+func checkTools(field string, tools []tool.Tool) error {
 	for i, t := range tools {
 		if err := checkTool(t); err != nil {
-			return fmt.Errorf("tools[%d] %w", i, err)
+			return fmt.Errorf("%s[%d] %w", field, i, err)
 		}
 	}
 	return nil
@@ -64,12 +65,12 @@ func checkTool(t tool.Tool) error {
 }
 
 // checkNames reports two tools of one name.
-func checkNames(tools []tool.Tool) error {
+func checkNames(field string, tools []tool.Tool) error {
 	first := map[string]int{}
 	for i, t := range tools {
 		name := t.Definition().Name
 		if n, again := first[name]; again {
-			return fmt.Errorf("tools[%d] and tools[%d] are both called %s", n, i, name)
+			return fmt.Errorf("%s[%d] and [%d] are both called %s", field, n, i, name)
 		}
 		first[name] = i
 	}
@@ -94,12 +95,11 @@ func isNil(v any) bool {
 
 // checkBrought reports tools, endpoint and own files of a Config that cannot work.
 func (c *Config) checkBrought() error {
-	err := checkTools(c.Tools)
-	if err == nil {
-		err = checkNames(c.Tools)
+	if err := checkTools("Config.Tools", c.Tools); err != nil {
+		return fmt.Errorf("engine: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("engine: Config.%w", err)
+	if err := checkNames("Config.Tools", c.Tools); err != nil {
+		return fmt.Errorf("engine: %w", err)
 	}
 	for i, path := range c.Own {
 		if !filepath.IsAbs(path) {

@@ -40,13 +40,13 @@ var badTools = map[string]tool.Tool{
 func TestChecks_New_names_what_cannot_work_in_a_config(t *testing.T) {
 	good := toolOf("good", `{"type":"object"}`)
 	cases := map[string]engine.Config{
-		"Config.tools[0] and tools[1] are both called good": {Tools: []tool.Tool{good, good}},
-		`Config.Own[0] is "rel"`:                            {Own: []string{"rel"}},
-		"Config.Endpoint is not":                            {Endpoint: "::nope"},
-		"Config.Endpoint is not an http":                    {Endpoint: "ftp://example.org"},
+		"Config.Tools[0] and [1] are both called good": {Tools: []tool.Tool{good, good}},
+		`Config.Own[0] is "rel"`:                       {Own: []string{"rel"}},
+		"Config.Endpoint is not":                       {Endpoint: "::nope"},
+		"Config.Endpoint is not an http":               {Endpoint: "ftp://example.org"},
 	}
 	for want, bad := range badTools {
-		cases["Config."+want] = engine.Config{Tools: []tool.Tool{good, bad}}
+		cases["Config.T"+want[1:]] = engine.Config{Tools: []tool.Tool{good, bad}}
 	}
 	db, err := store.Open(filepath.Join(t.TempDir(), "s"), nil)
 	if err != nil {

@@ -39,7 +39,7 @@ func (s Spec) Check() error {
 	case math.IsNaN(s.MaxBudgetUSD) || math.IsInf(s.MaxBudgetUSD, 0):
 		return fmt.Errorf("spec %s: max_budget_usd is %v, which no sum reaches; 0 means no limit", s.Name, s.MaxBudgetUSD)
 	}
-	if err := checkTools(s.Tools); err != nil {
+	if err := checkTools("tools", s.Tools); err != nil {
 		return fmt.Errorf("spec %s: %w", s.Name, err)
 	}
 	if err := checkGuards(s.Guards); err != nil {

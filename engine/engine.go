@@ -133,15 +133,18 @@ type Config struct {
 type Spec struct {
 	Name         string // required
 	Instructions string // behind the harness's own system prompt, never instead of it
-	// AllowedTools is all the main thread may call; nil means Read, Glob, Grep.
+	// AllowedTools is all the main thread may call; nil means Read, Glob, Grep, an
+	// empty list that is not nil means none.
 	AllowedTools []string
 	// DisallowedTools bars tools from subagents too.
 	DisallowedTools []string
 	Model           string // a name, or opus, sonnet, haiku; empty: Config.Model
-	Effort          string
-	MaxTurns        int     // model turns; 0 = no limit
-	MaxBudgetUSD    float64 // hard ceiling, checked before each request; 0 = none
-	PermissionMode  harness.PermissionMode
+	// Effort is how hard to think: none, low, medium, high, xhigh, max, or a number of
+	// tokens as text; empty: the provider's default.
+	Effort         string
+	MaxTurns       int     // model turns; 0 = no limit
+	MaxBudgetUSD   float64 // hard ceiling, checked before each request; 0 = none
+	PermissionMode harness.PermissionMode
 	// Compact says whether the harness may shorten the conversation by itself. Unset,
 	// it does not where sessions hand over; CompactAuto takes the place of the line at
 	// which they do.
@@ -257,7 +260,8 @@ type Runtime struct {
 func New(c Config) (*Runtime, error) { return newRuntime(c) }
 
 // Close ends the delivery of events to Config.Sink and waits for it, at most two
-// seconds. Later runs are refused. It does not close the store.
+// seconds. Later runs are refused. It neither ends nor awaits the runs that are going on:
+// cancel their contexts and wait for them first. It does not close the store.
 func (rt *Runtime) Close() {
 	rt.closed.Store(true)
 	rt.tellLost()

@@ -284,7 +284,7 @@ func (rt *Runtime) storedSessions(ctx context.Context, steps map[string]string) 
 // tellGone tells of steps whose sessions, which the lineage names, are not in the store.
 func (rt *Runtime) tellGone(gone []string) {
 	const most = 5
-	if len(gone) == 0 {
+	if len(gone) == 0 || rt.freshID { // then that is what is told
 		return
 	}
 	text := strings.Join(gone[:min(len(gone), most)], ", ")

@@ -78,6 +78,7 @@ func (a *app) open(c *cli, script string, adjust func(*bed, *engine.Config)) (_ 
 	if b.db, err = store.Open(filepath.Join(runDir, "sessions"), nil); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w (-r names another run directory)", err), b.close())
 	}
+	pruneOutputs(filepath.Join(runDir, "output"), b.start, outputsMost)
 	if b.sinks, err = a.openSinks(c); err != nil {
 		return nil, errors.Join(err, b.close())
 	}

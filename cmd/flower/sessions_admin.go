@@ -172,7 +172,7 @@ func (a *app) checkStore(ctx context.Context, c *cli, f *runFolder) error {
 		err = a.printCheck(r)
 	}
 	if err == nil && len(r.Damaged) > 0 {
-		err = errors.New("something is damaged: a fork of a damaged session saves what is good of it, and a backup brings back the rest")
+		err = errors.New("something is damaged: a fork of a damaged session saves what is good of it (flower sessions fork), a backup brings back the rest (flower sessions restore), and flower sessions delete ID --yes lets a step begin anew")
 	}
 	return err
 }

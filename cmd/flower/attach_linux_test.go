@@ -183,7 +183,7 @@ return function(turn)
 end
 `
 
-const handShell = `exec "$FLOWER" --rehearse model.lua --no-goal --timeout 0 --window 1000 --pause-on-handoff "make a page"`
+const handShell = `exec "$FLOWER" --rehearse model.lua --no-goal --timeout 0 --window 20000 --pause-on-handoff "make a page"`
 
 func handOver(t *testing.T) *terminal {
 	t.Helper()

@@ -20,11 +20,12 @@ func (e *engine) dropLost(ctx context.Context, report *CheckReport) error {
 			return err
 		}
 		if d.Key == (transcript.Key{}) {
-			if err := e.dropValues(); err != nil {
+			n, err := e.dropValues()
+			if err != nil {
 				return err
 			}
 			d.Dropped = true
-			d.Err = fmt.Errorf("%w; what is lost of these values was dropped", d.Err)
+			d.Err = fmt.Errorf("%d small values lost their newest revision; those of which an older one is left have that, the others were dropped: %w", n, transcript.ErrDamaged)
 			continue
 		}
 		if d.Good > 0 || e.anyReadable(d.Key, d.Want) {
@@ -57,31 +58,32 @@ func (e *engine) anyReadable(key transcript.Key, want uint64) (found bool) {
 }
 
 // dropValues removes small values that cannot be read, and has those that lost their
-// newest revision be of the older one.
-func (e *engine) dropValues() error {
+// newest revision be of the older one. It returns how many there were.
+func (e *engine) dropValues() (n int, err error) {
 	names := e.witness.names()
-	err := e.view(func(txn *badger.Txn) error {
+	err = e.view(func(txn *badger.Txn) error {
 		return eachKey(txn, []byte{tagValue}, func(item *badger.Item) error {
 			names = append(names, string(item.Key()[1:]))
 			return nil
 		})
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, name := range names {
 		if _, _, err := e.get(name); !errors.Is(err, transcript.ErrDamaged) {
 			continue
 		}
+		n++
 		if err := e.witness.unvalued(name); err != nil {
-			return unavailable("repair %s (%v)", e.dir, err)
+			return n, unavailable("repair %s (%v)", e.dir, err)
 		}
 		if _, _, err := e.get(name); !errors.Is(err, transcript.ErrDamaged) {
 			continue // it is of an older revision, or gone
 		}
 		if err := e.commit(pair{key: valueKey(name)}); err != nil {
-			return err
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
 }

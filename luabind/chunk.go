@@ -17,6 +17,7 @@ type chunk struct {
 	name   string
 	proto  *lua.FunctionProto
 	tables map[int][]*ast.TableExpr // by the line of the call they are an argument of
+	lines  map[int]*onLine          // for the names of values that cannot be used
 	// returns is the line of the return of the script itself; 0 when there is none,
 	// or several.
 	returns int
@@ -32,7 +33,7 @@ func compile(name, source string) (c *chunk, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c = &chunk{name: name, tables: map[int][]*ast.TableExpr{}}
+	c = &chunk{name: name, tables: map[int][]*ast.TableExpr{}, lines: map[int]*onLine{}}
 	w := &rewriter{c: c, constants: map[string]struct{}{}}
 	w.walk(reflect.ValueOf(tree))
 	if w.err != nil {
@@ -71,8 +72,18 @@ func tooLong(name string, n int64) error {
 	return fmt.Errorf("%s has %d bytes; a script may have %d: put data into files of its own", name, n, maxSource)
 }
 
-// note remembers the tables that a call is given, for the lines of their fields.
+func (c *chunk) at(line int) *onLine {
+	if c.lines[line] == nil {
+		c.lines[line] = &onLine{}
+	}
+	return c.lines[line]
+}
+
+// note remembers a call, and the tables that it is given, for the lines of their
+// fields.
 func (c *chunk) note(call *ast.FuncCallExpr) {
+	at := c.at(call.Line())
+	at.calls = append(at.calls, call)
 	for _, arg := range call.Args {
 		if t, ok := arg.(*ast.TableExpr); ok {
 			c.tables[call.Line()] = append(c.tables[call.Line()], t)

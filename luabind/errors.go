@@ -137,6 +137,7 @@ func (s *state) fromLua(err error) error {
 		}
 	}
 	s.locateByTrace(e)
+	s.tableCalled(e)
 	if strings.Contains(e.Message, overflow) {
 		e.Code, e.Message = CodeLimit, fmt.Sprintf("calls are nested more than %d deep: does a function call itself without an end?", callDepth)
 	}

@@ -99,7 +99,7 @@ func (n *names) script(file, source string) {
 		}
 		said[once] = true
 		near := append(r.scope.names(r.name), globals...)
-		text := "nothing is called " + inQuotes(r.name) + spell.Hint(r.name, near)
+		text := "nothing is called " + inQuotes(r.name) + hintFor(r.name, r.name, near)
 		if n.rehearsal && r.name == "flower" {
 			text = `a rehearsal has no flower; of its parts it can have require("flower.json")`
 		}
@@ -380,7 +380,7 @@ func (n *names) member(e *ast.AttrGetExpr, tested bool) {
 	}
 	var have []string
 	members.ForEach(func(k, _ lua.LValue) { have = append(have, k.String()) })
-	n.wrong(key, key.Value, lib.path+" has no "+inQuotes(key.Value)+spell.Hint(key.Value, have))
+	n.wrong(key, key.Value, lib.path+" has no "+inQuotes(key.Value)+hintFor(lib.path+"."+key.Value, key.Value, have))
 }
 
 // resolve finds the value of the sandbox that an expression stands for.

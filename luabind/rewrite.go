@@ -75,6 +75,11 @@ func (w *rewriter) node(v reflect.Value) {
 	switch e := v.Interface().(type) {
 	case *ast.FuncCallExpr:
 		w.c.note(e)
+	case *ast.AttrGetExpr:
+		at := w.c.at(e.Line())
+		at.fields = append(at.fields, e)
+	case *ast.GenericForStmt:
+		w.c.at(e.Line()).loop = true
 	case *ast.TableExpr:
 		if len(e.Fields) > maxListed {
 			w.refuse(at, "a table with that many values written out cannot be compiled: put them into a file and read it")

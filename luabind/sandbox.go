@@ -38,6 +38,7 @@ func (s *state) openSandbox() {
 	s.openTables()
 	s.openMath()
 	s.openTime()
+	s.openFaults()
 	s.protectStringMeta()
 	for _, name := range []string{lua.TabLibName, lua.StringLibName, lua.MathLibName, lua.CoroutineLibName, lua.OsLibName} {
 		s.L.SetGlobal(name, s.readOnly(name, s.L.GetGlobal(name).(*lua.LTable)))
@@ -91,8 +92,9 @@ func (s *state) readOnly(name string, t *lua.LTable) *lua.LTable {
 func (s *state) protectStringMeta() {
 	lib := s.L.GetGlobal(lua.StringLibName).(*lua.LTable)
 	lib.RawSetString("__index", lua.LNil) // it was the metatable
-	meta := s.L.CreateTable(0, 12)
+	meta := s.L.CreateTable(0, 13)
 	s.openArithmetic(meta)
+	meta.RawSetString("__call", s.L.NewFunction(s.called))
 	meta.RawSetString("__index", lib)
 	meta.RawSetString("__metatable", lua.LString("read-only"))
 	s.L.SetMetatable(lua.LString(""), meta)

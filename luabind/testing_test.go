@@ -344,7 +344,7 @@ end)`)
 func TestTest_files_that_cannot_be_run(t *testing.T) {
 	for source, want := range map[string]string{
 		"it('x' function() end)":                            `a.test.lua:1: syntax error near "function"`,
-		"local x = nil\nlocal y = x.z":                      "a.test.lua:2: attempt to index a non-table object(nil) with key 'z'",
+		"local x = nil\nlocal y = x.z":                      "a.test.lua:2: attempt to index a nil value (local 'x') with key 'z'",
 		"describe('d', function()\n  error('inside')\nend)": "a.test.lua:2: inside",
 		"local a = 1":                                 `a.test.lua:0: holds no tests; a test is it("what it shows", function() … end)`,
 		"it('x')":                                     "a.test.lua:1: it takes a name and a function; it was given a string",

@@ -1,6 +1,6 @@
 -- Errors of a script name the line that raised.
 local x = nil
-return x.y -- ### "attempt to index a non-table object\(nil\) with key 'y'"
+return x.y -- ### "attempt to index a nil value \(local 'x'\) with key 'y'"
 ---
 return nil + 1 -- ### "cannot perform add operation between nil and number"
 ---

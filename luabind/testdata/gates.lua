@@ -20,7 +20,7 @@ return flower.workflow{ steps = {
   },
   step{ name = "raises", on_fail = "skip",
     gate = function(result)
-      return result.text.x.y -- ### "gate of step raises is broken: attempt to index a non-table"
+      return result.text.x.y -- ### "gate of step raises is broken: attempt to index a nil value"
     end,
   },
   step{ name = "raises a table", on_fail = "skip",

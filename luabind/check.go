@@ -19,8 +19,8 @@ import (
 type Report struct {
 	// Mistakes are what cannot work, by file and line.
 	Mistakes []Mistake
-	// Warnings are what works and is hardly meant: globals that a script assigns, and
-	// callbacks whose end may be reached without a value.
+	// Warnings are what works and is hardly meant: globals that a script assigns,
+	// callbacks whose end may be reached without a value, different steps of one name.
 	Warnings []Mistake
 	// Unchecked says, place by place, what could not be looked at; empty: all was.
 	Unchecked []string
@@ -134,6 +134,7 @@ type checker struct {
 	pretended   []string
 	unchecked   []string
 	found       []Mistake
+	warned      []Mistake
 	fault       *Mistake // by which the script ended
 	stopped     bool     // the script did not reach its end
 }
@@ -227,6 +228,7 @@ func (c *checker) workflow(L *lua.LState) int {
 }
 
 func (c *checker) collect(t *lua.LTable) {
+	c.sameNames(t)
 	var list *Mistakes
 	if _, err := c.s.toWorkflow(t); errors.As(err, &list) {
 		c.found = append(c.found, list.List...)
@@ -426,5 +428,5 @@ func (c *checker) report(n *names) Report {
 			all = append(all, m)
 		}
 	}
-	return Report{Mistakes: newMistakes(all).List, Warnings: n.warned, Unchecked: c.unchecked}
+	return Report{Mistakes: newMistakes(all).List, Warnings: append(n.warned, c.warned...), Unchecked: c.unchecked}
 }

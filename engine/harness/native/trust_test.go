@@ -57,14 +57,14 @@ func whole(change func(*model.Reply)) model.Reply {
 	return r
 }
 
-func runOdd(t *testing.T, m model.Model) (harness.Outcome, error, []event.Event) {
+func runOdd(t *testing.T, m model.Model) (harness.Outcome, []event.Event, error) {
 	var seen []event.Event
 	turn := harness.Turn{
 		Agent:  harness.Agent{Name: "one", Workspace: t.TempDir()},
 		Prompt: "Do it.", Project: project, Store: newMemory(), Sink: event.SinkFunc(func(e event.Event) { seen = append(seen, e) }),
 	}
 	out, err := native.New(native.Config{Model: m, Retries: -1}).Run(t.Context(), turn)
-	return out, err, seen
+	return out, seen, err
 }
 
 func TestModel_that_breaks_its_contract_is_told_so(t *testing.T) {
@@ -87,7 +87,7 @@ func TestModel_that_breaks_its_contract_is_told_so(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			out, err, _ := runOdd(t, odd{stream: func() (model.Stream, error) { return c.stream, nil }})
+			out, _, err := runOdd(t, odd{stream: func() (model.Stream, error) { return c.stream, nil }})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "engine/model") {
 				t.Fatalf("%+v, %v", out, err)
 			}
@@ -101,7 +101,7 @@ func TestModel_that_breaks_its_contract_is_told_so(t *testing.T) {
 func TestModel_that_panics_fails_the_attempt_and_no_more(t *testing.T) {
 	for _, method := range []string{"Stream", "Recv", "Reply"} {
 		t.Run(method, func(t *testing.T) {
-			out, err, seen := runOdd(t, odd{stream: func() (model.Stream, error) {
+			out, seen, err := runOdd(t, odd{stream: func() (model.Stream, error) {
 				s := oddStream{reply: whole(nil), panics: method}
 				s.in("Stream")
 				return s, nil
@@ -120,7 +120,7 @@ func TestModel_that_panics_fails_the_attempt_and_no_more(t *testing.T) {
 		})
 	}
 	t.Run("Close and Info", func(t *testing.T) {
-		out, err, _ := runOdd(t, odd{
+		out, _, err := runOdd(t, odd{
 			stream: func() (model.Stream, error) { return oddStream{reply: whole(nil), panics: "Close"}, nil },
 			info:   func() (model.Info, error) { panic("lost Info") },
 		})

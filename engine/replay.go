@@ -64,13 +64,7 @@ type Replayed struct {
 // workspace as it is now. rt books what gates run, so its run directory should be
 // a temporary one.
 func (rt *Runtime) Replay(ctx context.Context, w *Workflow, o ReplayOptions) ([]Replayed, error) {
-	switch {
-	case ctx == nil:
-		return nil, errNoContext
-	case w == nil:
-		return nil, errNoWorkflow
-	}
-	if err := w.Check(); err != nil {
+	if err := w.checkGiven(ctx); err != nil {
 		return nil, err
 	}
 	flat := w.flat()

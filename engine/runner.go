@@ -42,25 +42,8 @@ type runner struct {
 }
 
 func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptions) (Ending, error) {
-	switch {
-	case ctx == nil:
-		return Ending{}, errNoContext
-	case w == nil:
-		return Ending{}, errNoWorkflow
-	}
-	if err := w.Check(); err != nil {
+	if err := rt.checkStart(ctx, w, o); err != nil {
 		return Ending{}, err
-	}
-	if err := checkFrom(w, o); err != nil {
-		return Ending{}, err
-	}
-	for _, s := range w.flat() {
-		if err := rt.CheckIn(w, s.Spec); err != nil {
-			return Ending{}, fmt.Errorf("step %s: %w", s.Name, err)
-		}
-	}
-	if rt.closed.Load() {
-		return Ending{}, ErrClosed
 	}
 	if o.Context == nil {
 		leave, err := w.enter()
@@ -97,6 +80,36 @@ func (rt *Runtime) runWorkflow(ctx context.Context, w *Workflow, o WorkflowOptio
 	ending.OK = ending.OK && err == nil
 	done(ending.FailedAt)
 	return ending, err
+}
+
+// checkStart reports what keeps a workflow from starting.
+func (rt *Runtime) checkStart(ctx context.Context, w *Workflow, o WorkflowOptions) error {
+	if err := w.checkGiven(ctx); err != nil {
+		return err
+	}
+	if err := checkFrom(w, o); err != nil {
+		return err
+	}
+	for _, s := range w.flat() {
+		if err := rt.CheckIn(w, s.Spec); err != nil {
+			return fmt.Errorf("step %s: %w", s.Name, err)
+		}
+	}
+	if rt.closed.Load() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// checkGiven is Check of what somebody gave, which may be nothing.
+func (w *Workflow) checkGiven(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return errNoContext
+	case w == nil:
+		return errNoWorkflow
+	}
+	return w.Check()
 }
 
 // inUse are the workflows that are run with their own Context.

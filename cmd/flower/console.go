@@ -33,6 +33,7 @@ type console struct {
 	entered chan string
 	restore func() // the terminal's state before; nil: unchanged
 	ended   bool
+	lost    error // of the first write that failed
 
 	resumed time.Time // after a Ctrl-Z
 	signals chan os.Signal
@@ -323,5 +324,18 @@ func (c *console) flush(b *bytes.Buffer, more ...string) error {
 		return nil
 	}
 	_, err := c.out.Write(b.Bytes())
+	if c.lost == nil && err != nil && c.file == nil { // a terminal may be gone, and the run goes on
+		c.lost = fmt.Errorf("what the run prints: %w", err)
+	}
 	return err
+}
+
+// failed is why something that was to be printed was not.
+func (c *console) failed() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
 }

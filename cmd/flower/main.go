@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func run(words []string, out, errOut io.Writer) (code int, sig os.Signal) {
 	defer a.signals.stop()
 	err := a.dispatch(ctx, words)
 	if err == nil {
-		err = a.lost
+		err = cmp.Or(a.lost, a.console.failed())
 	}
 	if a.console != nil {
 		a.console.close()

@@ -130,6 +130,18 @@ func (g *grammar) meant(word string, rest []string) (name string, ok bool) {
 	return "", false
 }
 
+// listed is the command that was meant where one of sessions stands before another
+// one: `flower list sessions`.
+func (g *grammar) listed(word string, rest []string) (name string, ok bool) {
+	if !slices.Contains(sessionWords, word) || len(rest) != 1 || child(g.root, rest[0]) == nil {
+		return "", false
+	}
+	if rest[0] == "sessions" {
+		return "sessions " + word, true
+	}
+	return rest[0], true
+}
+
 // fits: what follows belongs to the command, and would mean nothing to the starter.
 func (g *grammar) fits(node *kong.Node, rest []string) bool {
 	for i := 0; i < len(rest); i++ {
@@ -202,12 +214,8 @@ func (g *grammar) classify(word string, rest []string) (script bool, err error) 
 			return false, err
 		}
 	}
-	if slices.Contains(sessionWords, word) && len(rest) == 1 && child(g.root, rest[0]) != nil {
-		meant := rest[0]
-		if meant == "sessions" {
-			meant += " " + word
-		}
-		return false, wrongUse("%q is no command of its own — did you mean %q? To have it made: flower go %s", word, meant, shellWords(word, rest))
+	if name, ok := g.listed(word, rest); ok {
+		return false, wrongUse("%q is no command of its own — did you mean %q? To have it made: flower go %s", word, name, shellWords(word, rest))
 	}
 	if name, ok := g.meant(word, rest); ok {
 		return false, wrongUse("%q is not a command — did you mean %q? To have it made: flower go %s", word, name, shellWords(word, rest))

@@ -19,10 +19,9 @@ type ReplayOptions struct {
 	Rows []Result
 	// Run is the id of the run whose results are taken; empty: for each step the
 	// newest run in which its agent ended its turn, and where there is none the
-	// newest run that has an account of it; of runs of another workflow none.
+	// newest run that has an account of it. Runs of other workflows count where there
+	// is none of this one: scripts are copied and renamed.
 	Run string
-	// workflow is the name of the one that is replayed.
-	workflow string
 	// Step is the only step to evaluate; empty: all. Those before it are evaluated
 	// too, since they fill the context, and left out of what is returned.
 	Step string
@@ -68,7 +67,9 @@ func (rt *Runtime) Replay(ctx context.Context, w *Workflow, o ReplayOptions) ([]
 		return nil, err
 	}
 	flat := w.flat()
-	o.workflow = w.name()
+	if o.Run == "" {
+		o.Rows = ofWorkflow(o.Rows, w.name())
+	}
 	if err := o.check(flat); err != nil {
 		return nil, err
 	}
@@ -139,12 +140,21 @@ func (o ReplayOptions) attempts(step string) []Result {
 	return rows
 }
 
+// ofWorkflow are the rows of a workflow and those that name none, or all where it
+// has none.
+func ofWorkflow(rows []Result, name string) []Result {
+	if !slices.ContainsFunc(rows, func(r Result) bool { return r.Workflow == name }) {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(r Result) bool { return r.Workflow != "" && r.Workflow != name })
+}
+
 // newest is the run whose results of a step are taken. One that only has requests
 // that failed says nothing to a gate.
 func (o ReplayOptions) newest(step string) (run string) {
 	for _, row := range slices.Backward(o.Rows) {
 		switch {
-		case !isAttempt(row.Step, step) || row.Workflow != "" && row.Workflow != o.workflow:
+		case !isAttempt(row.Step, step):
 		case row.OK:
 			return row.Run
 		case run == "":

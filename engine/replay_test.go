@@ -97,7 +97,7 @@ func TestReplay_of_what_is_not_there_is_an_error(t *testing.T) {
 	}
 }
 
-func TestReplay_takes_no_results_of_another_workflow(t *testing.T) {
+func TestReplay_takes_results_of_another_workflow_only_where_there_are_none_of_its_own(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{"mine", "other"} {
 		w := flow(step("A"))
@@ -113,5 +113,10 @@ func TestReplay_takes_no_results_of_another_workflow(t *testing.T) {
 	all, err := p.Replay(context.Background(), w, engine.ReplayOptions{Rows: rows})
 	if err != nil || len(all) != 1 || all[0].Result.Text != "mine" || all[0].Result.Workflow != "mine" {
 		t.Errorf("replayed %+v, %v", all, err)
+	}
+	w.Name = "renamed"
+	all, err = p.Replay(context.Background(), w, engine.ReplayOptions{Rows: rows})
+	if err != nil || len(all) != 1 || all[0].Result.Text != "other" {
+		t.Errorf("replayed under another name %+v, %v", all, err)
 	}
 }

@@ -267,6 +267,9 @@ func (s *screen) renderAsk(e event.Event) string {
 		text, _ := e.Payload["answer"].(string)
 		return s.wrap("  ", "* answered: "+text)
 	case string(human.Declined):
+		if e.Session == "" {
+			return "  * skipped"
+		}
 		return "  * skipped: the agent decides"
 	case string(human.TimedOut):
 		return "  * nobody answered in time"
@@ -282,7 +285,11 @@ func (s *screen) renderAsk(e event.Event) string {
 	if len(options) > 0 {
 		hint = "type a number or the answer"
 	}
-	lines = append(lines, s.wrap("    ", "("+hint+"; Enter alone leaves it to the agent)"))
+	skip := "leaves it to the agent"
+	if e.Session == "" { // the script itself asks
+		skip = "leaves it unanswered"
+	}
+	lines = append(lines, s.wrap("    ", "("+hint+"; Enter alone "+skip+")"))
 	return strings.Join(lines, "\n")
 }
 

@@ -176,9 +176,19 @@ func (a *activeRun) attempt(ctx context.Context) (done bool) {
 		return a.handOver(ctx, "")
 	case out.Stop == harness.WindowExceeded && a.canHandOver():
 		return a.handOver(ctx, stopText(out))
+	case out.Stop == harness.WindowExceeded:
+		return a.fail(a.full(stopText(out)))
 	default:
 		return a.fail(stopText(out))
 	}
+}
+
+// full says what to do about a context that is full and stays so.
+func (a *activeRun) full(text string) string {
+	if a.line.on {
+		return text
+	}
+	return text + "; the context is full and handoff is off: turn it on and run again, or begin the step in a new session with less to read"
 }
 
 // viewOf is the view of a session, with the denials that a harness without marks
@@ -323,7 +333,8 @@ func (a *activeRun) retry(ctx context.Context, err error) (done bool) {
 			a.result.Errors = a.result.Errors[:len(a.result.Errors)-1] // the mark says it
 			return a.handOver(ctx, text)
 		}
-		return a.end(text) // what was too long is too long again
+		a.result.Stop = harness.WindowExceeded
+		return a.end(a.full(text)) // what was too long is too long again
 	}
 	if a.rt.config.NoRetry || !a.rt.retry.Again(a.result.Attempts, class) {
 		return a.end(text)

@@ -91,8 +91,11 @@ func TestRun_fatal_and_overlong_are_not_repeated(t *testing.T) {
 		c.Handoff = &engine.HandoffPolicy{Off: true}
 		p := newBench(t).startWith(c, answer{err: err})
 		r, runErr := p.Run(context.Background(), engine.Spec{Name: "x"}, "go", engine.RunOptions{})
-		if runErr != nil || r.OK || r.Attempts != 1 || r.Error != err.Error() {
+		if runErr != nil || r.OK || r.Attempts != 1 || !strings.HasPrefix(r.Error, err.Error()) {
 			t.Errorf("%v: %+v, %v", err, r, runErr)
+		}
+		if long := r.Stop == harness.WindowExceeded; long != strings.Contains(r.Error, "handoff is off") || long != strings.Contains(r.Error, "too long") {
+			t.Errorf("%v: stop %q, error %q", err, r.Stop, r.Error)
 		}
 	}
 }

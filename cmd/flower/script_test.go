@@ -78,9 +78,23 @@ var models = map[string]func(messagesapi.Request) messagesapi.Turn{
 	"no_model": func(messagesapi.Request) messagesapi.Turn {
 		return messagesapi.Turn{Error: &messagesapi.Error{Status: 404}}
 	},
+	"too_long": tooLong,
 	"overloaded": func(messagesapi.Request) messagesapi.Turn {
 		return messagesapi.Turn{Error: &messagesapi.Error{Status: 529}}
 	},
+}
+
+// tooLong is a model whose context is full after one call.
+func tooLong(r messagesapi.Request) messagesapi.Turn {
+	switch {
+	case len(r.Results()) > 0:
+		return messagesapi.Turn{Error: &messagesapi.Error{Status: 400, Message: "prompt is too long: 210000 tokens > 200000 maximum"}}
+	case strings.Contains(r.Prompt(), "You take over work in progress"):
+		return say("The work is taken over.")
+	case strings.Contains(r.Prompt(), "make a page"):
+		return say("## Goal\na page\n\n## Acceptance criteria\nit opens\n\n## Boundaries\nnone\n\n## Unknowns and assumptions\nnone known\n")
+	}
+	return call("Read", `{"file_path":"../full.lua"}`)
 }
 
 func say(text string) messagesapi.Turn {

@@ -49,6 +49,10 @@ func (g *goCommand) check() error {
 		return wrongUse("--asks is %d; it must not be negative", *g.Asks)
 	case g.Window < 0:
 		return wrongUse("--window is %d; it must not be negative", g.Window)
+	case g.NoHandoff && g.Window > 0:
+		return wrongUse("--window says when a context is handed over, and --no-handoff never does: leave one of them out")
+	case g.NoHandoff && g.PauseOnHandoff:
+		return wrongUse("--pause-on-handoff waits at a handoff, and --no-handoff has none: leave one of them out")
 	case g.NoGoal && g.JudgeCanRun:
 		return wrongUse("--judge-can-run needs a judge, and --no-goal leaves it out")
 	}

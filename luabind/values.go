@@ -105,7 +105,7 @@ func dict[T any](s *state, values map[string]T) lua.LValue {
 // resultTable is a result as callbacks get it. What gates ask for is there, the
 // rest comes when somebody looks.
 func (s *state) resultTable(r engine.Result) *lua.LTable {
-	t := s.lazy(10, func(t *lua.LTable) { s.fillResult(t, &r) })
+	t := s.lazy(8, func(t *lua.LTable) { s.fillResult(t, &r) })
 	t.RawSetString("step", lua.LString(r.Step))
 	t.RawSetString("session_id", lua.LString(r.SessionID))
 	t.RawSetString("ok", lua.LBool(r.OK))
@@ -116,13 +116,13 @@ func (s *state) resultTable(r engine.Result) *lua.LTable {
 	t.RawSetString("text", lua.LString(r.Text))
 	t.RawSetString("last_message", lua.LString(r.LastMessage))
 	t.RawSetString("error", lua.LString(r.Error))
-	t.RawSetString("gate", lua.LString(r.Gate))
-	t.RawSetString("gate_reason", lua.LString(r.GateReason))
 	return t
 }
 
 func (s *state) fillResult(t *lua.LTable, r *engine.Result) {
 	t.RawSetString("run", lua.LString(r.Run))
+	t.RawSetString("gate", lua.LString(r.Gate))
+	t.RawSetString("gate_reason", lua.LString(r.GateReason))
 	t.RawSetString("num_turns", lua.LNumber(r.NumTurns))
 	t.RawSetString("usage", s.usageTable(r.Usage))
 	t.RawSetString("errors", list(s, r.Errors))

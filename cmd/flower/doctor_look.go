@@ -353,7 +353,7 @@ func (d *diagnosis) terminal(a *app) {
 	if f, ok := a.in.(*os.File); ok && term.IsTerminal(f.Fd()) {
 		d.well("terminal", "input", "a terminal: questions can be answered")
 	} else {
-		d.well("terminal", "input", "no terminal: nobody can answer questions (--timeout 0 asks none)")
+		d.well("terminal", "input", "no terminal: nobody can answer questions here (flower attach answers from a terminal)")
 	}
 	p := newPage(a.out)
 	f, ok := a.out.(*os.File)

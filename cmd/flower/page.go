@@ -207,8 +207,10 @@ func byteSize(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	case n < unit*unit:
 		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
+	case n < unit*unit*unit:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(unit*unit))
 	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(unit*unit))
+	return fmt.Sprintf("%.1f GiB", float64(n)/(unit*unit*unit))
 }
 
 // tokenText is a number of tokens in a few characters.

@@ -82,6 +82,7 @@ func (s *signals) watch() {
 				late = time.After(leaveWithin)
 				s.raise(sig)
 			case s.handled():
+				at[sig] = time.Now() // what came meanwhile is the same key
 			default:
 				late = time.After(leaveWithin)
 				s.cancel(errInterrupted)

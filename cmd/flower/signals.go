@@ -49,7 +49,7 @@ const (
 	// sameKey is how long after a signal another one of the kind is the same: a Ctrl-C
 	// can arrive twice when a command is being started in that moment, and some programs
 	// send theirs to the process and to its group.
-	sameKey = 100 * time.Millisecond
+	sameKey = 250 * time.Millisecond
 	// leaveWithin is how long everything may take to end after a signal: agents, their
 	// programs and commands, the last events, the store. It is longer than their own
 	// limits for it, which are seconds each.

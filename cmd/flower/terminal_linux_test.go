@@ -111,6 +111,9 @@ func (x *terminal) screen() string {
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
+// settle is how long a screen may take until it is as it should be.
+const settle = 2 * time.Second
+
 // until waits until the screen shows a text.
 func (x *terminal) until(text string) {
 	x.t.Helper()
@@ -184,10 +187,10 @@ var varies = regexp.MustCompile(`\d+\.\d s|\d+:\d\d`)
 // set it writes that file.
 func (x *terminal) golden(name string) {
 	x.t.Helper()
-	got := varies.ReplaceAllString(x.screen(), "T s") + "\n"
+	shown := func() string { return varies.ReplaceAllString(x.screen(), "T s") + "\n" }
 	path := filepath.Join("testdata", "screens", name+".txt")
 	if os.Getenv("UPDATE_SCREENS") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(shown()), 0o644); err != nil {
 			x.t.Fatal(err)
 		}
 		return
@@ -196,7 +199,11 @@ func (x *terminal) golden(name string) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	if got != string(want) {
-		x.t.Errorf("the screen is\n%s\nand should be\n%s", got, want)
+	// It may be in the middle of being drawn.
+	for end := time.Now().Add(settle); shown() != string(want); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			x.t.Errorf("the screen is\n%s\nand should be\n%s", shown(), want)
+			return
+		}
 	}
 }

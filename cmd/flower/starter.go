@@ -92,12 +92,17 @@ func (a *app) runStarter(ctx context.Context, c *cli) error {
 		if c.Go.PauseOnHandoff {
 			config.Handoff.Pause = a.pauseFor(b)
 		}
-		if !c.Go.NoTrim {
-			view := engine.DefaultView()
-			view.Trim = transcript.TrimPolicy{Enabled: true, KeepRecent: 20, MinChars: 2000, SpillDir: ".flower/spill"}
-			config.View = &view
-		}
+		config.View = c.Go.view()
 	})
+}
+
+// view is what of a session is fed back to the model when it is opened.
+func (g *goCommand) view() *transcript.Policy {
+	view := engine.DefaultView()
+	if !g.NoTrim {
+		view.Trim = transcript.TrimPolicy{Enabled: true, KeepRecent: 20, MinChars: 2000, SpillDir: ".flower/spill"}
+	}
+	return &view
 }
 
 // begun: earlier runs of the starter left notes in the workspace, and this one keeps
